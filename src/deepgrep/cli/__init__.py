@@ -1,0 +1,1 @@
+"""The command line: words in, a Query down, text or JSON out."""

@@ -1,0 +1,234 @@
+"""`deepgrep search`: the parser from the option table, the run, progress, and the way out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import NoReturn
+
+from ..engine.resolve import nearest, query
+from ..engine.search import search
+from ..errors import UsageError
+from ..library import machine
+from ..model import Event, Finished, Query, Result, SourceFinished, Started, Summary
+from ..options import SEARCH, Option
+from ..render.style import style, width
+from ..render.text import Page, closing, flat, grouped
+from ..wire import exit_status
+
+_PROGRESS_AFTER_S = 0.5
+_PROGRESS_EVERY_S = 0.1
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with errors that name the closest flag."""
+
+    def error(self, message: str) -> NoReturn:
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            word = unknown.split()[0]
+            message = f"unknown flag {word}{nearest(word, flags)}; a text that begins with a dash goes after --"
+        raise UsageError(message)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser, made from the option table and the flags that only a terminal knows."""
+    made = _Parser(
+        prog="deepgrep search",
+        usage="deepgrep search [OPTION...] [--] [TEXT...]",
+        description="Find records whose text holds every TEXT. Several words are several terms; \"quoted words\" are one phrase.",
+        epilog="exit status: 0 found, 1 nothing found, 2 wrong usage or a source could not be read, 130 cancelled",
+        allow_abbrev=False,
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=30, width=100),
+    )
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for option in SEARCH:
+        group = groups.get(option.group) or groups.setdefault(option.group, made.add_argument_group(option.group))
+        _add(group, option)
+    answer = groups["the answer"]
+    answer.add_argument("--no-group", action="store_true", help="one line for each result instead of grouping by conversation")
+    answer.add_argument("--refs", action="store_true", help="show each result's ref")
+    answer.add_argument("--explain", action="store_true", help="show the parts of each result's relevance")
+    output = made.add_argument_group("output")
+    forms = output.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="one JSON document")
+    forms.add_argument("--ndjson", action="store_true", help="one JSON line for each result, the summary last")
+    output.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="when to colour (default: on a terminal)")
+    output.add_argument("--no-progress", action="store_true", help="no progress on the terminal")
+    output.add_argument("--home", metavar="DIR", help="read DIR as if it were your home; your variables then do not count")
+    made.add_argument("texts", nargs="*", metavar="TEXT", help="what to find; may be left out where a filter stands")
+    return made
+
+
+def _add(group: argparse._ArgumentGroup, option: Option) -> None:
+    if option.shape == "switch":
+        group.add_argument(*option.flags, dest=option.flags[-1], action="store_const", const=True, help=option.help)
+    elif option.shape == "list":
+        group.add_argument(*option.flags, dest=option.field, action="append", metavar=option.metavar, default=[], help=option.help)
+    elif option.shape == "count":
+        group.add_argument(*option.flags, dest=option.field, type=_count, metavar=option.metavar, help=option.help)
+    else:
+        choices = f": {', '.join(option.choices)}" if option.choices and option.choices[0] not in option.help else ""
+        group.add_argument(*option.flags, dest=option.field, metavar=option.metavar, help=option.help + choices)
+
+
+def _count(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from error
+
+
+def requested(words: Sequence[str]) -> tuple[Query, argparse.Namespace]:
+    """The query that some words ask for. Raises UsageError."""
+    words = list(words)
+    cut = words.index("--") if "--" in words else len(words)
+    options = parser().parse_intermixed_args(words[:cut])
+    texts = [*options.texts, *words[cut + 1 :]]
+    fields: dict[str, object] = {}
+    for option in SEARCH:
+        if option.shape == "switch":
+            if getattr(options, option.flags[-1]):
+                _set(fields, option, option.sets)
+        elif (value := getattr(options, option.field)) not in (None, []):
+            _set(fields, option, value)
+    fields.setdefault("context", 0)
+    return query(texts, surface="cli", **fields), options  # type: ignore[arg-type]
+
+
+def _set(fields: dict[str, object], option: Option, value: object) -> None:
+    if option.field in fields:
+        raise UsageError(f"{option.flags[-1]} and another flag for {option.field} contradict each other: give one of them")
+    fields[option.field] = value
+
+
+class _Interrupt:
+    """Ctrl-C once: stop reading and say what was found. Twice: end at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self) -> bool:
+        return self.asked
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            os._exit(130)
+        self.asked = True
+
+
+class _Progress:
+    """A line on stderr that says how far reading is: only on a terminal, only after half a second."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.wanted = wanted and sys.stderr.isatty()
+        self.began = self.last = time.monotonic()
+        self.sources = self.bytes = self.done = self.read = self.matches = 0
+        self.shown = False
+
+    def see(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self.sources, self.bytes = event.sources, event.bytes
+        elif isinstance(event, SourceFinished):
+            self.done, self.read, self.matches = self.done + 1, self.read + event.bytes_read, self.matches + event.matches
+            self._show()
+
+    def _show(self) -> None:
+        now = time.monotonic()
+        if not self.wanted or now - self.began < _PROGRESS_AFTER_S or now - self.last < _PROGRESS_EVERY_S:
+            return
+        self.last, self.shown = now, True
+        share = f"{self.read / 1e6:,.0f} of {self.bytes / 1e6:,.0f} MB"
+        sys.stderr.write(f"\r\x1b[K{self.done:,} of {self.sources:,} sources, {share}, {self.matches:,} matches")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self.shown = False
+
+
+def run(words: Sequence[str]) -> int:
+    """Run the command with these words; returns the exit status."""
+    try:
+        made, options = requested(words)
+        where = machine(options.home)
+    except UsageError as error:
+        sys.stderr.write(f"deepgrep: {error}\n")
+        return 2
+    interrupt = _Interrupt()
+    previous = signal.signal(signal.SIGINT, interrupt.handle)
+    progress = _Progress(not options.no_progress)
+    try:
+        return _print(_watched(search(made, where, cancelled=interrupt), progress), made, options, where.home)
+    except BrokenPipeError:
+        # The reader has all it wants. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    finally:
+        progress.clear()
+        signal.signal(signal.SIGINT, previous)
+
+
+def _watched(events: Iterator[Event], progress: _Progress) -> Iterator[Event]:
+    for event in events:
+        progress.see(event)
+        if not isinstance(event, (Started, SourceFinished)):
+            progress.clear()
+        yield event
+
+
+def _print(events: Iterator[Event], made: Query, options: argparse.Namespace, home: str) -> int:
+    if options.json or options.ndjson:
+        return _print_json(events, options, home)
+    page = Page(style(options.color, sys.stdout, os.environ), width(sys.stdout, os.environ), home, time.time(), options.explain, options.refs)
+    held: list[Result] = []
+    for event in events:
+        if isinstance(event, Result):
+            if options.no_group or made.order == "scan":
+                _write(flat(event, page))
+                sys.stdout.flush()
+            else:
+                held.append(event)
+        elif isinstance(event, Finished):
+            _write(grouped(held, page))
+            if event.summary.match_count:
+                sys.stdout.write("\n")
+            _write(closing(event.summary, page))
+            sys.stdout.flush()
+            return exit_status(event.summary)
+    return 2
+
+
+def _write(lines: Iterator[str]) -> None:
+    for line in lines:
+        sys.stdout.write(line + "\n")
+
+
+def _print_json(events: Iterator[Event], options: argparse.Namespace, home: str) -> int:
+    from ..render.json import document, result_line, summary_line  # deferred: people read text
+
+    held: list[Result] = []
+    closed: Summary | None = None
+    out = sys.stdout.buffer
+    for event in events:
+        if isinstance(event, Result):
+            if options.json:
+                held.append(event)
+            else:
+                out.write(result_line(event, home, explain=options.explain).encode() + b"\n")
+                out.flush()
+        elif isinstance(event, Finished):
+            closed = event.summary
+    if closed is None:
+        return 2
+    out.write((document(held, closed, home, explain=options.explain) if options.json else summary_line(closed)).encode() + b"\n")
+    out.flush()
+    return exit_status(closed)

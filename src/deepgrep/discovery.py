@@ -1,0 +1,257 @@
+"""From a home and its variables to sources: walks only the folders that the asked stores need; opens no file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import translate
+from functools import cache
+from typing import NamedTuple
+
+from .files import inside
+from .model import Agent, Source, Store
+from .registry import ENTRIES, Entry, Root, agent
+
+
+class Machine(NamedTuple):
+    """Where to look: a home, and the environment (empty when a home was named: its owner's variables are not ours)."""
+
+    home: str
+    variables: Mapping[str, str]
+
+
+class Place(NamedTuple):
+    """One folder of an agent that exists. `prefix` tells places apart in keys and is empty for the usual one."""
+
+    root: str
+    path: str
+    prefix: str
+
+
+class Installed(NamedTuple):
+    """An agent with at least one folder here, or whose variable points nowhere (`missing`)."""
+
+    id: str
+    places: tuple[Place, ...]
+    missing: bool = False
+
+
+class Listing(NamedTuple):
+    """What was found. `broken`: folders or links that could not be listed, as sources that fail, with a code."""
+
+    sources: tuple[Source, ...]
+    broken: tuple[tuple[Source, str], ...] = ()
+    copies: int = 0  # lesser twins and second names of one file
+    refused: int = 0  # links that lead out of the agent's root
+
+
+def installed(machine: Machine, agent_ids: Sequence[str] = ()) -> tuple[Installed, ...]:
+    """The agents that have a folder here; one stat for each place an absent agent could be, and no import."""
+    found = []
+    for entry in ENTRIES:
+        if agent_ids and entry.id not in agent_ids:
+            continue
+        places, missing = _places(entry, machine)
+        if places or missing:
+            found.append(Installed(entry.id, places, missing and not places))
+    return tuple(found)
+
+
+def _places(entry: Entry, machine: Machine) -> tuple[tuple[Place, ...], bool]:
+    places: list[Place] = []
+    missing = False
+    seen: set[tuple[int, int]] = set()
+    for root in entry.roots:
+        for path, prefix in _candidates(root, machine):
+            try:
+                status = os.stat(path)
+            except (OSError, ValueError):
+                missing = missing or bool(root.variable and machine.variables.get(root.variable))
+                continue
+            if os.path.isdir(path) and (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                places.append(Place(root.id, path, prefix))
+    return tuple(places), missing
+
+
+def _candidates(root: Root, machine: Machine) -> Iterator[tuple[str, str]]:
+    """Folders that may be this root: what the variable says and nothing else, or the usual places below the home."""
+    given = machine.variables.get(root.variable, "") if root.variable else ""
+    if given:
+        whole = os.path.expanduser(given)
+        paths = [whole] if not root.many or os.path.isdir(whole) else [os.path.expanduser(p.strip()) for p in given.split(",") if p.strip()]
+        yield from ((os.path.abspath(path), "" if index == 0 else f"{index}:") for index, path in enumerate(paths))
+        return
+    for index, place in enumerate(root.places):
+        yield os.path.join(machine.home, *place.split("/")), "" if index == 0 else f"{place}:"
+
+
+def listing(found: Installed, stores: Iterable[Store]) -> Listing:
+    """Every source of these stores, sorted by store and key. The same for any order in which folders list their names."""
+    wanted = tuple(stores)
+    sources: list[tuple[Source, Identity]] = []
+    broken: list[tuple[Source, str]] = []
+    copies = refused = 0
+    for place in found.places:
+        here = [store for store in wanted if store.root == place.root]
+        walk = _Walk(found.id, place, here)
+        walk.run()
+        kept, twins = _without_twins(walk.files)
+        sources += kept
+        broken += walk.broken
+        copies += twins
+        refused += walk.refused
+    unique, second_names = _without_second_names(sources)
+    return Listing(tuple(s for s, _ in unique), tuple(sorted(broken)), copies + second_names, refused)
+
+
+def loaded(found: Installed) -> Agent:
+    """The declaration of an installed agent."""
+    return agent(found.id)
+
+
+Identity = tuple[int, int]
+_Want = tuple[Store, tuple[str, ...]]
+
+
+class _Walk:
+    """One walk of a place that serves all stores at once: a folder is listed once, and only if a pattern leads through it."""
+
+    def __init__(self, agent_id: str, place: Place, stores: Iterable[Store]) -> None:
+        self.agent_id, self.place = agent_id, place
+        self.start: list[_Want] = [(s, tuple(p.split("/"))) for s in stores for p in s.where]
+        self.files: list[tuple[Source, Identity, int]] = []
+        self.broken: list[tuple[Source, str]] = []
+        self.refused = 0
+        self._visited: set[Identity] = set()
+
+    def run(self) -> None:
+        pending = [(self.place.path, "", self.start)]
+        while pending:
+            folder, relative, wants = pending.pop()
+            pending += self._folder(folder, relative, wants)
+
+    def _folder(self, folder: str, relative: str, wants: list[_Want]) -> list[tuple[str, str, list[_Want]]]:
+        wants = list(_unfolded(wants))
+        deeper: dict[str, list[_Want]] = {}
+        names = self._names(folder, relative, wants)
+        for name in names:
+            for store, segments in wants:
+                if not _fits(name, segments[0]):
+                    continue
+                if len(segments) == 1 and segments[0] != "**":
+                    self._file(os.path.join(folder, name), relative + name, store)
+                elif segments[0] == "**":
+                    deeper.setdefault(name, []).append((store, segments))
+                else:
+                    deeper.setdefault(name, []).append((store, segments[1:]))
+        out = []
+        for name, inner in deeper.items():
+            path = os.path.join(folder, name)
+            if self._enters(path, relative + name, inner):
+                out.append((path, f"{relative}{name}/", inner))
+        return out
+
+    def _names(self, folder: str, relative: str, wants: list[_Want]) -> list[str]:
+        """The names to look at: those the patterns spell out, or a listing where a pattern leaves them open."""
+        if not any("*" in segments[0] or "?" in segments[0] for _, segments in wants):
+            return sorted({segments[0] for _, segments in wants})
+        try:
+            return sorted(os.listdir(folder))
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):
+                self._fail(folder, relative, wants[0][0], "folder_unreadable")
+            return []
+
+    def _enters(self, path: str, relative: str, wants: list[_Want]) -> bool:
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            if isinstance(error, PermissionError):
+                self._fail(path, relative, wants[0][0], "folder_unreadable")
+            return False
+        if not os.path.isdir(path):
+            return False
+        if os.path.islink(path):
+            if not inside(path, self.place.path):
+                self.refused += 1
+                return False
+            if (status.st_dev, status.st_ino) in self._visited:
+                return False
+        elif relative.count("/") > 64:
+            return False
+        self._visited.add((status.st_dev, status.st_ino))
+        return True
+
+    def _file(self, path: str, relative: str, store: Store) -> None:
+        name = relative.rpartition("/")[2]
+        ending = next((e for e in store.endings if name.endswith(e)), None)
+        if ending is None or any(_fits(name, pattern) for pattern in store.unless):
+            return
+        try:
+            link = os.path.islink(path)
+            status = os.stat(path)
+        except OSError as error:
+            if isinstance(error, PermissionError):
+                self._fail(path, relative, store, "permission")
+            return
+        if os.path.isdir(path):
+            return
+        if link and not inside(path, self.place.path):
+            self.refused += 1
+            return
+        base = relative.removesuffix(ending) if ending else relative
+        key = self.place.prefix + base + store.endings[0]
+        source = Source(
+            self.agent_id, store.id, store.role, path, key, status.st_size, status.st_mtime_ns, base.rpartition("/")[2], self.place.path
+        )
+        self.files.append((source, (status.st_dev, status.st_ino), store.endings.index(ending)))
+
+    def _fail(self, path: str, relative: str, store: Store, code: str) -> None:
+        source = Source(self.agent_id, store.id, store.role, path, self.place.prefix + relative, 0, 0, "", self.place.path)
+        self.broken.append((source, code))
+
+
+def _unfolded(wants: list[_Want]) -> Iterator[_Want]:
+    """`**` stands for any number of folders, so also for none."""
+    for store, segments in wants:
+        yield store, segments
+        if segments[0] == "**":
+            yield from _unfolded([(store, segments[1:])])
+
+
+@cache
+def _pattern(segment: str) -> re.Pattern[str]:
+    return re.compile(translate(segment))
+
+
+def _fits(name: str, segment: str) -> bool:
+    if segment == "**":
+        return True
+    if "*" in segment or "?" in segment:
+        return _pattern(segment).match(name) is not None
+    return name == segment
+
+
+def _without_twins(files: list[tuple[Source, Identity, int]]) -> tuple[list[tuple[Source, Identity]], int]:
+    """One source for each key: where two spellings of a name exist, the better one."""
+    best: dict[tuple[str, str], tuple[int, Source, Identity]] = {}
+    for source, identity, rank in files:
+        held = best.get((source.store, source.key))
+        if held is None or rank < held[0]:
+            best[source.store, source.key] = (rank, source, identity)
+    return [(source, identity) for _, source, identity in best.values()], len(files) - len(best)
+
+
+def _without_second_names(sources: list[tuple[Source, Identity]]) -> tuple[list[tuple[Source, Identity]], int]:
+    """One source for each file on disk, the name that sorts first, so that a link or a hard link adds nothing."""
+    ordered = sorted(sources, key=lambda item: (item[0].store, item[0].key))
+    seen: set[tuple[str, Identity]] = set()
+    kept = []
+    for source, identity in ordered:
+        if identity[1] and (source.store, identity) in seen:
+            continue
+        seen.add((source.store, identity))
+        kept.append((source, identity))
+    return kept, len(ordered) - len(kept)

@@ -1,0 +1,246 @@
+"""Counts to coverage to summary: what was read, what was not and why, and what to try next. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import EngineError
+from ..model import Action, Diagnostic, Effort, Query, Reading, Source, Status
+from .plan import AgentPlan, Plan
+
+PRECEDENCE = ("failed", "cancelled", "truncated", "approximate", "bounded", "complete")
+ASKS_FOR = {
+    "source_failure": "failed",
+    "evidence_failure": "failed",
+    "engine_failure": "failed",
+    "cancelled": "cancelled",
+    "response_truncated": "truncated",
+    "candidate_selection": "approximate",
+    "file_times": "approximate",
+    "lineage_unread": "approximate",
+    "result_limit": "bounded",
+    "answer_now": "bounded",
+    "unsupported_store": None,
+    "no_positive_clue": None,
+}
+SOURCE_COUNTS = (
+    "discovered", "eligible", "planned", "attempted", "completed", "bounded", "unsupported", "failed", "cancelled", "skipped",
+)  # fmt: skip
+SKIPS = ("malformed", "torn_tail", "oversized", "undecodable", "unknown_shape")
+CONVERSATION_COUNTS = (
+    "eligible", "selected", "completed", "ambiguous", "stale", "unreadable", "unresolved", "budget_exhausted", "unroutable", "undecided",
+)  # fmt: skip
+OPENED = ("prompt_sources", "conversation_sources", "proofs", "bytes")
+
+Coverage = dict[str, object]
+
+# What a reader should know of each code that can appear in diagnostics. {n} is the count.
+_SAYS: Mapping[str, tuple[str, str]] = {
+    "source_failure": ("error", "sources could not be read"),
+    "malformed": ("warning", "lines are no record: cut off, glued to damage, or not JSON"),
+    "torn_tail": ("info", "files end in an unfinished line, as when their agent is writing"),
+    "oversized": ("warning", "lines are longer than the cap and were passed over"),
+    "undecodable": ("warning", "records nest too deep or hold numbers too long to decode"),
+    "unknown_shape": ("warning", "records have a shape that is not known"),
+    "superseded": ("info", "records are earlier snapshots of a later one"),
+    "paste_missing": ("info", "pasted texts are no longer on disk, so only their placeholders were searched"),
+    "replaced": ("info", "lines hold bytes that are not UTF-8; they were replaced"),
+    "context": ("info", "matches in injected context were left out; ask with --kind context"),
+    "copies": ("info", "files are second copies of others and were read once"),
+    "refused": ("warning", "links lead out of their agent's folder and were not followed"),
+    "unsupported_store": ("warning", "sources are of a kind that is not supported yet"),
+    "root_missing": ("warning", "an agent's variable names a folder that is not there"),
+    "no_agent_found": ("warning", "no agent's history was found"),
+}
+
+
+class Account(NamedTuple):
+    """All that the coverage of one agent is made of."""
+
+    plan: AgentPlan
+    planned: tuple[Source, ...]
+    readings: tuple[Reading, ...]
+
+
+def accounts(plan: Plan, readings: Sequence[Reading]) -> tuple[Account, ...]:
+    """The plan and the readings, agent by agent; folders that could not be listed count as readings that failed."""
+    out = []
+    for one in plan.agents:
+        broken = tuple(Reading(source, "failed", code, False, 0, {}, ()) for source, code in one.listing.broken)
+        mine = tuple(r for r in readings if r.source.agent == one.id)
+        out.append(Account(one, tuple(s for s in plan.sources if s.agent == one.id), (*mine, *broken)))
+    return tuple(out)
+
+
+def coverage(query: Query, found: Sequence[Account], folded: Mapping[str, int]) -> Coverage:
+    """The whole coverage, and the same for each agent. Raises EngineError for counts that cannot be."""
+    parts = {account.plan.id: _part(query, account, folded.get(account.plan.id, 0)) for account in found}
+    total = _sum(parts.values())
+    agents = {name: {**part, "reasons": _reasons(query, account)} for (name, part), account in zip(parts.items(), found, strict=True)}
+    return {**total, "agents": agents}
+
+
+def _part(query: Query, account: Account, folded: int) -> dict[str, dict[str, object]]:
+    listed, readings = account.plan.listing, account.readings
+    planned = len(account.planned) + len(listed.broken)
+    ends = Counter(reading.outcome for reading in readings)
+    sources = dict.fromkeys(SOURCE_COUNTS, 0)
+    sources.update(
+        discovered=planned + listed.copies + listed.refused, eligible=planned, planned=planned,
+        attempted=len(readings), skipped=planned - len(readings), **ends,
+    )  # fmt: skip
+    _check(sources)
+    counts: Counter[str] = Counter()
+    for reading in readings:
+        counts.update(reading.counts)
+    skipped = {name: counts["skip." + name] for name in SKIPS}
+    skipped |= {name[5:]: n for name, n in sorted(counts.items()) if name.startswith("skip.")}
+    records: dict[str, object] = {name: counts[name] for name in ("probed", "decoded", "matched")}
+    records |= {"folded": folded, "skipped": skipped, "withheld": {"context": counts["withheld.context"]}, "replaced": counts["replaced"]}
+    return {
+        "sources": dict(sources),
+        "records": records,
+        "conversations": _conversations(query, account),
+        "opened": _opened(readings),
+    }
+
+
+def _check(sources: Mapping[str, int]) -> None:
+    ends = sum(sources[name] for name in ("completed", "bounded", "unsupported", "failed", "cancelled"))
+    chain = [sources[name] for name in ("discovered", "eligible", "planned", "attempted")]
+    if chain != sorted(chain, reverse=True) or ends != sources["attempted"] or min(sources.values()) < 0:
+        raise EngineError(f"source counts that cannot be: {dict(sources)}")
+
+
+def _conversations(query: Query, account: Account) -> dict[str, object]:
+    out = dict.fromkeys(CONVERSATION_COUNTS, 0)
+    if query.effort == "exhaustive":
+        bodies = sum(source.role == "transcript" for source in account.planned)
+        done = sum(r.source.role == "transcript" and r.outcome == "completed" for r in account.readings)
+        out.update(eligible=bodies, selected=bodies, completed=done)
+    return dict(out)
+
+
+def _opened(readings: Iterable[Reading]) -> dict[str, object]:
+    opened = [reading for reading in readings if reading.opened]
+    return {
+        "prompt_sources": sum(r.source.role == "prompts" for r in opened),
+        "conversation_sources": sum(r.source.role == "transcript" for r in opened),
+        "proofs": 0,
+        "bytes": sum(r.bytes_read for r in opened),
+    }
+
+
+def _reasons(query: Query, account: Account) -> dict[str, int]:
+    """Why an agent contributed less than a reader may think: a code, and how often (0: it holds for all of it)."""
+    out: Counter[str] = Counter()
+    one = account.plan
+    if one.found.missing:
+        return {"root_missing": 0}
+    if one.declared is None:
+        return {"not_found": 0}
+    if query.effort != "exhaustive":
+        out.update(dict.fromkeys(one.declared.limits, 0))
+        if not any(source.role == "prompts" for source in account.planned):
+            out["no_prompt_history"] = 0
+    for reading in account.readings:
+        if reading.outcome in ("failed", "unsupported"):
+            out[reading.reason or reading.outcome] += 1
+    if one.listing.copies:
+        out["copies"] = one.listing.copies
+    if one.listing.refused:
+        out["link_refused"] = one.listing.refused
+    return dict(sorted(out.items()))
+
+
+def _sum(parts: Iterable[Mapping[str, Mapping[str, object]]]) -> dict[str, object]:
+    """The sum of several coverages, key by key."""
+    total = _zeros()
+    for part in parts:
+        for section, counts in part.items():
+            _add(total[section], counts)
+    return dict(total)
+
+
+def _zeros() -> dict[str, dict[str, object]]:
+    records: dict[str, object] = {"probed": 0, "decoded": 0, "matched": 0, "folded": 0}
+    records |= {"skipped": dict.fromkeys(SKIPS, 0), "withheld": {"context": 0}, "replaced": 0}
+    return {
+        "sources": dict.fromkeys(SOURCE_COUNTS, 0), "records": records,
+        "conversations": dict.fromkeys(CONVERSATION_COUNTS, 0), "opened": dict.fromkeys(OPENED, 0),
+    }  # fmt: skip
+
+
+def _add(total: dict[str, object], counts: Mapping[str, object]) -> None:
+    for name, value in counts.items():
+        if isinstance(value, Mapping):
+            inner = total.setdefault(name, {})
+            assert isinstance(inner, dict)
+            _add(inner, value)
+        else:
+            total[name] = int(total.get(name, 0)) + int(value)  # type: ignore[call-overload]
+
+
+def status(conditions: Iterable[str]) -> Status:
+    """The state by precedence, the condition that decided it, and all conditions in the order of the table."""
+    held = [name for name in ASKS_FOR if name in set(conditions)]
+    state, reason = "complete", None
+    for name in held:
+        asked = ASKS_FOR[name]
+        if asked and PRECEDENCE.index(asked) < PRECEDENCE.index(state):
+            state, reason = asked, name
+    return Status(state, reason, tuple(held))
+
+
+def outcome(effort: Effort, results: int, state: Status) -> str:
+    """What the run came to, in one word of design.md 6."""
+    if results:
+        return "matches"
+    if state.state in ("failed", "cancelled"):
+        return "undetermined"
+    return {"prompt": "no_prompt_match", "targeted": "no_selected_conversation_match", "exhaustive": "no_exhaustive_match"}[effort]
+
+
+def completed_effort(effort: Effort, state: Status, result: str) -> Effort | None:
+    """The requested effort if its reading was completed."""
+    return None if state.state in ("failed", "cancelled") or result == "undetermined" else effort
+
+
+def diagnostics(covered: Coverage, plan: Plan) -> tuple[Diagnostic, ...]:
+    """One line for each thing that a reader of the answer should know, worst first."""
+    sources, records = covered["sources"], covered["records"]
+    assert isinstance(sources, dict) and isinstance(records, dict)
+    counts = {"source_failure": sources["failed"], "unsupported_store": sources["unsupported"], "replaced": records["replaced"]}
+    counts |= records["skipped"] | records["withheld"]
+    counts["copies"] = sum(one.listing.copies for one in plan.agents)
+    counts["refused"] = sum(one.listing.refused for one in plan.agents)
+    counts["root_missing"] = sum(one.found.missing for one in plan.agents)
+    counts["no_agent_found"] = int(not any(one.found.places for one in plan.agents))
+    out = []
+    for code, count in counts.items():
+        if count:
+            severity, message = _SAYS.get(code, ("info", f"records were skipped: {code}"))
+            out.append(Diagnostic(code, severity, message, count))  # type: ignore[arg-type]
+    return tuple(sorted(out, key=lambda d: (("error", "warning", "info").index(d.severity), d.code)))
+
+
+def next_actions(query: Query, found: Sequence[Account], state: Status) -> tuple[Action, ...]:
+    """What to try next: a deeper effort, or the same without what failed. Each patch gives a valid request."""
+    out = []
+    failing = {r.source.agent for account in found for r in account.readings if r.outcome == "failed"}
+    others = [account.plan.id for account in found if account.plan.id not in failing and account.plan.found.places]
+    if state.state == "failed" and failing and others:
+        out.append(Action(
+            "search.without_failing", f"Search again without {', '.join(sorted(failing))}",
+            "some of its history could not be read", {"agent": others}, False,
+        ))  # fmt: skip
+    if query.effort == "prompt":
+        patch: dict[str, object] = {"effort": "exhaustive"} if query.scope_given else {"effort": "exhaustive", "scope": "all"}
+        out.append(Action(
+            "search.exhaustive", "Read every conversation",
+            "prompt histories hold only what was typed interactively; replies, tool output and headless runs are in the conversations",
+            patch, False,
+        ))  # fmt: skip
+    return tuple(out)

@@ -1,0 +1,70 @@
+"""Days and moments as people write them, in the reader's zone, to microseconds since 1970 UTC."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+
+from ..errors import UsageError
+
+_AGO = re.compile(r"(\d{1,6})\s*(s|sec|m|min|h|d|w|mo|y)", re.IGNORECASE)
+_DAYS = {"d": 1, "w": 7, "mo": 30, "y": 365}
+_SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_HOW = "write a day (2026-01-31, today, yesterday), a moment (2026-01-31T09:00) or an age (45min, 12h, 7d, 2w, 3mo, 1y)"
+
+
+def day_of(text: str) -> tuple[int, int]:
+    """First microsecond of a local day, and of the next."""
+    day = _named_day(text)
+    if day is None:
+        raise UsageError(f"{text!r} is no day: write 2026-01-31, today or yesterday")
+    return _midnight(day), _midnight(day + timedelta(days=1))
+
+
+def start_of(text: str) -> int:
+    """The first moment that `--since TEXT` includes: a local day from its midnight, an age counted back from now."""
+    day = _named_day(text)
+    return _midnight(day) if day else _moment(text)
+
+
+def end_of(text: str) -> int:
+    """The first moment that `--until TEXT` leaves out: a day is included whole."""
+    day = _named_day(text)
+    return _midnight(day + timedelta(days=1)) if day else _moment(text)
+
+
+def _named_day(text: str) -> date | None:
+    word = text.strip().lower()
+    today = datetime.now().astimezone().date()
+    if word in ("today", "yesterday"):
+        return today - timedelta(days=word == "yesterday")
+    if not _DAY.fullmatch(word):
+        return None
+    try:
+        return date.fromisoformat(word)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no day of the calendar: {_HOW}") from error
+
+
+def _midnight(day: date) -> int:
+    # A naive time means local time; astimezone() knows the offset that holds on that day.
+    return _us(datetime(day.year, day.month, day.day).astimezone())  # noqa: DTZ001 - local on purpose
+
+
+def _moment(text: str) -> int:
+    ago = _AGO.fullmatch(text.strip())
+    try:
+        if ago:
+            number, unit = int(ago[1]), ago[2].lower()
+            step = timedelta(days=number * _DAYS[unit]) if unit in _DAYS else timedelta(seconds=number * _SECONDS[unit])
+            return _us(datetime.now().astimezone() - step)
+        moment = datetime.fromisoformat(text.strip())
+        return _us(moment if moment.tzinfo else moment.astimezone())
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{text!r} is no date: {_HOW}") from error
+
+
+def _us(moment: datetime) -> int:
+    whole = int(moment.replace(microsecond=0).timestamp())
+    return whole * 1_000_000 + moment.microsecond

@@ -1,0 +1,150 @@
+"""Dedupe: spellings of one utterance become one group. Pure: matches in, groups out.
+
+Within one conversation, a turn that a format writes several times (channels) and its row in a prompt history pair
+one to one, nearest in time, so five separate "continue" stay five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+from ..model import Match, Record
+from ..text import squash
+
+_PAIRS = 40_000  # beyond this many possible pairs, equal texts pair in order of time instead of by nearest
+
+
+class Group(NamedTuple):
+    """One utterance: the match that represents it and the records that say the same."""
+
+    match: Match
+    folded: tuple[Record, ...] = ()
+
+
+class _Slot:
+    """A group being built: at most one member of each rank."""
+
+    __slots__ = ("match", "members", "ranks")
+
+    def __init__(self, match: Match, rank: tuple[int, int]) -> None:
+        self.match, self.members, self.ranks = match, [], {rank}
+        self.members: list[Record]
+
+
+def fold(matches: Iterable[Match]) -> list[Group]:
+    """Groups in the order of their representatives among `matches`; every match is in exactly one group."""
+    matches = list(matches)
+    kept, copies = _without_copies(matches)
+    buckets: dict[tuple[object, ...], list[Match]] = {}
+    for match in kept:
+        buckets.setdefault(_key(match.record), []).append(match)
+    slots = {key: _pair(bucket) for key, bucket in buckets.items()}
+    _adopt_rows_without_id(slots)
+    place = {_identity(match.record): index for index, match in enumerate(matches)}
+    groups = [
+        Group(slot.match, tuple(slot.members) + tuple(copy for r in (slot.match.record, *slot.members) for copy in copies.get(_identity(r), ())))
+        for bucket in slots.values()
+        for slot in bucket
+    ]
+    return sorted(groups, key=lambda group: place[_identity(group.match.record)])
+
+
+def _identity(record: Record) -> tuple[str, str, int, int]:
+    return record.store, record.source.key, record.position, record.block
+
+
+def _without_copies(matches: list[Match]) -> tuple[list[Match], dict[tuple[str, str, int, int], list[Record]]]:
+    """Records of one conversation that carry the same native id and text are one record written again."""
+    first: dict[tuple[object, ...], Match] = {}
+    kept: list[Match] = []
+    copies: dict[tuple[str, str, int, int], list[Record]] = {}
+    for match in matches:
+        record = match.record
+        if record.native_id is None:
+            kept.append(match)
+            continue
+        key = (record.agent, record.conversation_id, record.native_id, record.block, record.kind, _digest(record.text))
+        held = first.setdefault(key, match)
+        if held is match:
+            kept.append(match)
+        else:
+            copies.setdefault(_identity(held.record), []).append(record)
+    return kept, copies
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(squash(text).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _key(record: Record) -> tuple[object, ...]:
+    """Who said what in which conversation. What a person typed is one thing whichever kind a format gives it."""
+    kind = "" if record.speaker == "person" else record.kind
+    conversation = record.conversation_id or ("" if record.source.role == "prompts" else record.source.key)
+    return record.agent, conversation, record.speaker, kind, _digest(record.text)
+
+
+def _rank(record: Record) -> tuple[int, int]:
+    return (0 if record.source.role == "transcript" else 1), record.channel
+
+
+def _pair(bucket: list[Match]) -> list[_Slot]:
+    """Pair the spellings of one text, rank by rank: a rank's records each take the nearest slot that lacks the rank."""
+    ranks: dict[tuple[int, int], list[Match]] = {}
+    for match in bucket:
+        ranks.setdefault(_rank(match.record), []).append(match)
+    slots: list[_Slot] = []
+    for rank in sorted(ranks):
+        _place(ranks[rank], rank, slots)
+    return slots
+
+
+def _place(members: list[Match], rank: tuple[int, int], slots: list[_Slot]) -> None:
+    free = [slot for slot in slots if rank not in slot.ranks]
+    taken = _nearest([m.record for m in members], [slot.match.record for slot in free])
+    for index, match in enumerate(members):
+        if index in taken:
+            slot = free[taken[index]]
+            slot.members.append(match.record)
+            slot.ranks.add(rank)
+        else:
+            slots.append(_Slot(match, rank))
+
+
+def _nearest(members: Sequence[Record], slots: Sequence[Record]) -> dict[int, int]:
+    """One to one, nearest first. Members and slots by index."""
+    if len(members) * len(slots) > _PAIRS:
+        by_time = sorted(range(len(slots)), key=lambda i: _moment(slots[i]))
+        return dict(zip(sorted(range(len(members)), key=lambda i: _moment(members[i])), by_time, strict=False))
+    pairs = sorted((_distance(member, slot), m, s) for m, member in enumerate(members) for s, slot in enumerate(slots))
+    taken: dict[int, int] = {}
+    used: set[int] = set()
+    for _, m, s in pairs:
+        if m not in taken and s not in used:
+            taken[m] = s
+            used.add(s)
+    return taken
+
+
+def _moment(record: Record) -> tuple[bool, int, str, int]:
+    return record.time_us is None, record.time_us or 0, record.source.key, record.position
+
+
+def _distance(one: Record, other: Record) -> tuple[int, int]:
+    if one.time_us is not None and other.time_us is not None:
+        return 0, abs(one.time_us - other.time_us)
+    return 1, abs(one.position - other.position) if one.source == other.source else 0
+
+
+def _adopt_rows_without_id(slots: dict[tuple[object, ...], list[_Slot]]) -> None:
+    """A history row that names no conversation folds into an equal prompt of the same agent that has no row yet."""
+    for key in [key for key in slots if key[1] == ""]:
+        same = [slot for other, bucket in slots.items() if other != key and (other[0], *other[2:]) == (key[0], *key[2:]) for slot in bucket]
+        homes = [slot for slot in same if all(rank[0] == 0 for rank in slot.ranks)]
+        rows = slots[key]
+        taken = _nearest([slot.match.record for slot in rows], [slot.match.record for slot in homes])
+        for index, home in taken.items():
+            homes[home].members += [rows[index].match.record, *rows[index].members]
+            homes[home].ranks |= rows[index].ranks
+        slots[key] = [slot for index, slot in enumerate(rows) if index not in taken]

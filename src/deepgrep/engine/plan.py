@@ -1,0 +1,65 @@
+"""From a query and a machine to the sources that will be read, and an account of those that will not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..discovery import Installed, Listing, Machine, installed, listing, loaded
+from ..model import Agent, Query, Role, Source, Store
+
+
+class AgentPlan(NamedTuple):
+    """What was found of one agent. `declared` is None where none of its folders is here."""
+
+    id: str
+    declared: Agent | None
+    found: Installed
+    listing: Listing
+
+
+class Plan(NamedTuple):
+    """Every agent that was looked at, and the sources to read in plan order: prompt histories first, then by name."""
+
+    agents: tuple[AgentPlan, ...]
+    sources: tuple[Source, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(source.size for source in self.sources)
+
+
+def roles(query: Query) -> frozenset[Role]:
+    """Which roles of stores the effort and the scope admit."""
+    if query.effort == "prompt":
+        return frozenset({"prompts"})
+    return frozenset({"transcript"}) if query.scope == "conversations" else frozenset({"prompts", "transcript"})
+
+
+def admitted(store: Store, query: Query) -> bool:
+    """May this store be opened for this query, and can it hold anything that may be returned?"""
+    speakers = set(query.filters.speakers or store.speakers)
+    if query.scope == "prompts":
+        speakers &= {"person"}
+    return store.role in roles(query) and bool(speakers & set(store.speakers))
+
+
+def plan(query: Query, machine: Machine) -> Plan:
+    """List what the query may open. Opens nothing, and lists no folder that the effort excludes."""
+    agents = []
+    here = {found.id: found for found in installed(machine, query.filters.agents)}
+    for agent_id, found in here.items():
+        if not found.places:
+            agents.append(AgentPlan(agent_id, None, found, Listing(())))
+            continue
+        declared = loaded(found)
+        stores = [store for store in declared.stores if admitted(store, query)]
+        agents.append(AgentPlan(agent_id, declared, found, listing(found, stores)))
+    for agent_id in query.filters.agents:
+        if agent_id not in here:
+            agents.append(AgentPlan(agent_id, None, Installed(agent_id, ()), Listing(())))
+    sources = [source for one in agents for source in one.listing.sources]
+    return Plan(tuple(agents), tuple(sorted(sources, key=_place)))
+
+
+def _place(source: Source) -> tuple[bool, str, str, str]:
+    return source.role != "prompts", source.agent, source.store, source.key

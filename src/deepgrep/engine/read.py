@@ -1,0 +1,285 @@
+"""Read one source for one query: a picklable task in, plain counts and matches out. The only part that touches the disk.
+
+A store that promises where its text stands is probed as bytes, and only candidate lines are decoded; a store that
+promises nothing is decoded whole, in order. Both ways give the same records.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from .. import registry
+from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, windows
+from ..model import Document, Facts, Line, Lines, Match, Query, Reading, Record, Skip, Source, Store, Text
+from ..query.match import Matcher, matcher
+from ..query.parse import parse as parse_query
+from ..query.prefilter import Probe, markers, probe
+from ..query.prefilter import lines as probed_lines
+from ..text import clean
+from .lines import Neighbours, parse, shape
+
+Cancelled = Callable[[], bool]
+
+
+class Task(NamedTuple):
+    """What a worker is given. `window` and `line_cap` in bytes; `probing` False decodes everything (the oracle)."""
+
+    query: Query
+    source: Source
+    window: int = WINDOW
+    line_cap: int = LINE_CAP
+    probing: bool = True
+
+
+class Compiled(NamedTuple):
+    match: Matcher
+    probe: Probe | None
+    context: Probe | None
+
+
+@lru_cache(maxsize=256)
+def _compiled(query: Query, store_id: str, probing: bool) -> Compiled:
+    store = registry.store(store_id)
+    tree = parse_query(query.texts, literal=query.literal, any_term=query.any)
+    traits = store.traits
+    found = probe(tree, traits.inserted, traits.always) if probing and traits.text_in else None
+    context = markers(store.reader.context) if isinstance(store.reader, Lines) and store.reader.context else None
+    return Compiled(matcher(tree), found, context)
+
+
+def admits(query: Query, record: Record) -> str | None:
+    """Why a record cannot be returned whatever its text: a code, or None where it can. Folding changes none of this."""
+    if query.scope == "prompts" and record.speaker != "person":
+        return "scope"
+    if query.scope == "conversations" and record.source.role != "transcript":
+        return "scope"
+    filters = query.filters
+    if filters.speakers and record.speaker not in filters.speakers:
+        return "filter"
+    if record.kind == "context" and "context" not in filters.kinds and "runtime" not in filters.speakers:
+        return "context"
+    return None
+
+
+def read(task: Task, cancelled: Cancelled = lambda: False) -> Reading:
+    """Read one source to its end, or to where it fails or is cancelled. Never raises for what a file holds."""
+    store = registry.store(task.source.store)
+    if store.reader is None:
+        return Reading(task.source, "unsupported", store.unsupported or "unsupported_format", False, 0, {}, ())
+    work = _Work(task, store, cancelled)
+    try:
+        with OpenFile(task.source.path) as file:
+            work.file = file
+            work.run()
+            if file.shrank():
+                raise Unreadable("changed_while_read")
+        outcome, reason = ("cancelled", None) if work.stopped else ("completed", None)
+    except Unsupported as error:
+        outcome, reason = "unsupported", error.code
+    except Unreadable as error:
+        outcome, reason = "failed", error.code
+    except Exception:  # noqa: BLE001 - the one place: a reader that breaks on some content costs one source, counted
+        outcome, reason = "failed", "reader_crashed"
+    counts, matches = work.result()
+    opened = work.file is not None
+    return Reading(task.source, outcome, reason, opened, work.file.bytes_read if work.file else 0, counts, matches)  # type: ignore[arg-type]
+
+
+class _Work:
+    """The state of reading one source."""
+
+    def __init__(self, task: Task, store: Store, cancelled: Cancelled) -> None:
+        self.task, self.store, self.cancelled = task, store, cancelled
+        self.compiled = _compiled(task.query, store.id, task.probing)
+        self.file: OpenFile | None = None
+        self.stopped = False
+        self.counts: Counter[str] = Counter()
+        self.matches: list[Match] = []
+        self.facts = Facts()
+
+    def run(self) -> None:
+        """Read the open file in the way its store's reader asks for."""
+        assert self.file is not None
+        reader = self.store.reader
+        if isinstance(reader, Lines):
+            for _, found in self.lines(self.file, reader):
+                self.take(found)
+        elif isinstance(reader, Document):
+            self.take(self.document(self.file, reader))
+        elif isinstance(reader, Text):
+            self.take(self.text(self.file, reader))
+
+    def result(self) -> tuple[dict[str, int], tuple[Match, ...]]:
+        """The counts, and the matches with what the whole source says of them."""
+        title = self.facts.title
+        matches = [m._replace(record=m.record._replace(title=m.record.title or title)) for m in self.matches] if title else self.matches
+        return dict(self.counts), tuple(matches)
+
+    def take(self, decoded: Iterable[Record | Skip]) -> None:
+        """Count each record or skip, and keep the records that match."""
+        query, match = self.task.query, self.compiled.match
+        for item in decoded:
+            if isinstance(item, Skip):
+                self.counts["skip." + item.reason] += 1
+                continue
+            self.counts["decoded"] += 1
+            why_not = admits(query, item)
+            if why_not in ("scope", "filter"):
+                continue
+            record = item._replace(text=clean(item.text))
+            spans = match(record.text)
+            if spans is None:
+                continue
+            if why_not:
+                self.counts["withheld." + why_not] += 1
+            else:
+                self.counts["matched"] += 1
+                self.matches.append(Match(record, spans))
+
+    def document(self, file: OpenFile, reader: Document) -> Iterator[Record | Skip]:
+        """The records of a whole-file JSON source."""
+        raw = file.whole()
+        self.counts["probed"] += 1
+        if self.compiled.probe and not any(find(raw, 0) >= 0 for find in self.compiled.probe.finders):
+            return
+        value = _whole_value(raw)
+        if value is None:
+            raise Unreadable("undecodable")
+        yield from reader.decode(value, self.task.source)
+
+    def text(self, file: OpenFile, reader: Text) -> Iterator[Record | Skip]:
+        """The records of a plain-text source."""
+        raw = file.whole()
+        self.counts["probed"] += 1
+        if self.compiled.probe and not any(find(raw, 0) >= 0 for find in self.compiled.probe.finders):
+            return
+        yield from reader.decode(raw.decode("utf-8", "replace"), self.task.source)
+
+    def lines(self, file: OpenFile, reader: Lines) -> Iterator[tuple[int, list[Record | Skip]]]:
+        """What each decoded line gives, with the line's offset, in file order."""
+        found = self.compiled.probe
+        if found and (reader.context or reader.head or self.store.traits.text_in == "file"):
+            # Context lines matter only where a candidate is: most files have none, and are read once.
+            if not self._any_candidate(file, found):
+                return
+            self.counts.clear()
+            file.seek(0)
+            if self.store.traits.text_in == "file":
+                found = None
+        state = reader.start(self.task.source)
+        peek = Peek(file)
+        ordinal = 0
+        try:
+            for window in self._windows(file):
+                for span, is_candidate, is_context in self._wanted(window, reader, found, ordinal):
+                    parsed = self._parse(window, span, reader, is_candidate)
+                    near = Neighbours(window, span, peek, self.task.source.root, reader.is_line)
+                    near.values = parsed
+                    out: list[Record | Skip] = []
+                    for index, (offset, value) in enumerate(parsed):
+                        near.index = index
+                        line = Line(value, window.start + span[0] + offset, self.task.source)
+                        if is_context:
+                            state = reader.observe(line, state)
+                        if is_candidate:
+                            out.extend(reader.decode(line, state, near))
+                    yield window.start + span[0], out
+                ordinal += 1
+        finally:
+            peek.close()
+            self.facts = reader.facts(state)
+
+    def _windows(self, file: OpenFile) -> Iterator[Window]:
+        for window in windows(file, size=self.task.window, cap=self.task.line_cap):
+            if self.cancelled():
+                self.stopped = True
+                return
+            if window.oversized:
+                self.counts["skip.oversized"] += window.oversized
+            yield window
+
+    def _any_candidate(self, file: OpenFile, found: Probe) -> bool:
+        """Look for a first candidate, counting lines and shapes on the way."""
+        for window in self._windows(file):
+            if next(probed_lines(found, window.buffer, window.end), None):
+                return True
+            self._count_shapes(window, frozenset())
+        return False
+
+    def _count_shapes(self, window: Window, decoded: frozenset[int]) -> None:
+        """Count a window's lines, and those that are visibly no record and will not be decoded."""
+        seen = shape(window)
+        self.counts["probed"] += seen.lines
+        for start, stop in seen.misshapen:
+            if start not in decoded:
+                self.counts["skip.torn_tail" if stop == window.end and self._is_tail(window) else "skip.malformed"] += 1
+
+    def _is_tail(self, window: Window) -> bool:
+        return window.buffer[window.end - 1] != 0x0A
+
+    def _wanted(
+        self, window: Window, reader: Lines, found: Probe | None, ordinal: int
+    ) -> Iterator[tuple[tuple[int, int], bool, bool]]:
+        """The lines of a window to parse: (span, candidate, context)."""
+        buffer, end = window.buffer, window.end
+        context: dict[int, int] = {}
+        if self.compiled.context:
+            context = dict(probed_lines(self.compiled.context, buffer, end))
+        if ordinal == 0 and reader.head:
+            context.update(_head(buffer, end, reader.head))
+        candidates = dict(probed_lines(found, buffer, end)) if found else dict(_all_lines(buffer, end))
+        self._count_shapes(window, frozenset(candidates))
+        for start, stop in sorted({**context, **candidates}.items()):
+            yield (start, stop), start in candidates, start in context
+
+    def _parse(self, window: Window, span: tuple[int, int], reader: Lines, counted: bool) -> tuple[tuple[int, dict[str, object]], ...]:
+        parsed = parse(bytes(memoryview(window.buffer)[span[0] : span[1]]), reader.is_line)
+        if counted:
+            torn = parsed.malformed and span[1] == window.end and self._is_tail(window)
+            self.counts["skip.torn_tail"] += 1 if torn else 0
+            self.counts["skip.malformed"] += parsed.malformed - (1 if torn else 0)
+            self.counts["skip.undecodable"] += parsed.undecodable
+            self.counts["replaced"] += parsed.replaced
+        return parsed.values
+
+
+def _head(buffer: bytearray, end: int, count: int) -> Iterator[tuple[int, int]]:
+    for number, span in enumerate(_all_lines(buffer, end)):
+        if number >= count:
+            return
+        yield span
+
+
+def _all_lines(buffer: bytearray, end: int) -> Iterator[tuple[int, int]]:
+    """Spans of every line that is not blank."""
+    start = 0
+    while start < end:
+        stop = buffer.find(b"\n", start, end)
+        stop = end if stop < 0 else stop
+        if buffer[start:stop].strip(b" \t\r\x00"):
+            yield start, stop
+        start = stop + 1
+
+
+def _whole_value(raw: bytes) -> object:
+    """The one JSON value of a file, or None where it is none."""
+    import json
+
+    from ..text import Number
+
+    try:
+        return json.loads(raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"), parse_float=Number, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def records(task: Task, file: OpenFile) -> Iterator[Record]:
+    """Every record of an open line-based source, decoded whole and in order, whatever the query."""
+    store = registry.store(task.source.store)
+    assert isinstance(store.reader, Lines)
+    work = _Work(task, store, lambda: False)
+    for _, found in work.lines(file, store.reader):
+        yield from (item._replace(text=clean(item.text)) for item in found if isinstance(item, Record))

@@ -1,0 +1,145 @@
+"""From what a surface was given to one normalized Query: the effort and scope table, choices, limits. Pure but for the clock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from ..errors import UsageError
+from ..model import EFFORTS, KINDS, ORDERS, SCOPES, SPEAKERS, Effort, Filters, Order, Query, Scope, Speaker
+from ..query.parse import parse
+from ..registry import AGENT_IDS
+
+Surface = Literal["cli", "tui", "mcp", "library"]
+_EFFORT_WORDS = {"deep": "targeted"}
+
+
+def controls(surface: Surface, effort: str | None, scope: str | None) -> tuple[Effort, Scope, bool]:
+    """Effort, scope, and whether the scope was given, by the table of design.md 3. Raises UsageError for its errors."""
+    asked = _choice("effort", _EFFORT_WORDS.get(effort, effort), EFFORTS) if effort is not None else None
+    wanted = _choice("scope", scope, SCOPES) if scope is not None else None
+    if asked is None:
+        asked = "exhaustive" if wanted in ("conversations", "all") else "prompt"
+    if asked == "prompt" and wanted in ("conversations", "all"):
+        raise UsageError(f"effort prompt reads no conversation, so it cannot return scope {wanted}: use --exhaustive, or --scope prompts")
+    if asked == "targeted" and wanted == "prompts":
+        raise UsageError("effort targeted opens conversations to return them: use --scope all, or --exhaustive for prompts alone")
+    if wanted is not None:
+        return asked, wanted, True  # type: ignore[return-value]
+    inferred: Scope = "prompts"
+    if asked == "targeted" or (asked == "exhaustive" and surface in ("mcp", "library")):
+        inferred = "all"
+    return asked, inferred, False  # type: ignore[return-value]
+
+
+def query(  # noqa: PLR0913 - the one place where every control of a request comes together
+    texts: Iterable[str] = (),
+    *,
+    surface: Surface = "library",
+    literal: bool = False,
+    any: bool = False,  # noqa: A002 - the request's own word
+    effort: str | None = None,
+    scope: str | None = None,
+    order: str | None = None,
+    limit: int | None = None,
+    agent: Iterable[str] = (),
+    cwd: str | None = None,
+    project: str | None = None,
+    repo: str | None = None,
+    branch: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    on: str | None = None,
+    speaker: Iterable[str] = (),
+    kind: Iterable[str] = (),
+    model: str | None = None,
+    dedupe: bool = True,
+    context: int = 0,
+) -> Query:
+    """A request as every surface makes it. Raises UsageError, one line that names the fix."""
+    texts = tuple(texts)
+    parse(texts, literal=literal, any_term=any)
+    asked, wanted, given = controls(surface, effort, scope)
+    since_us, until_us = _moments(since, until, on)
+    filters = Filters(
+        agents=_choices("agent", agent, AGENT_IDS),
+        cwd=_folder(cwd) if cwd is not None else None,
+        project=_named("project", project),
+        repo=_named("repo", repo),
+        branch=_named("branch", branch),
+        since_us=since_us,
+        until_us=until_us,
+        speakers=_choices("speaker", speaker, SPEAKERS),
+        kinds=_choices("kind", kind, KINDS),
+        model=_named("model", model),
+    )
+    if not texts and filters == Filters():
+        raise UsageError("nothing to search for: give a text, or a filter such as --agent, --project or --since")
+    _at_least("limit", limit, 1)
+    _at_least("context", context, 0)
+    applied = _choice("order", order, ORDERS) if order is not None else "relevance" if texts else "newest"
+    return Query(texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context)  # type: ignore[arg-type]
+
+
+def _choice(what: str, given: str, choices: tuple[str, ...]) -> str:
+    if given in choices:
+        return given
+    raise UsageError(f"unknown {what} {given!r}{nearest(given, choices)}; choose from {', '.join(choices)}")
+
+
+def _choices(what: str, given: Iterable[str], choices: tuple[str, ...]) -> tuple:  # type: ignore[type-arg]
+    """Distinct choices in the order of `choices`; each may be a list separated by commas."""
+    words = [word.strip() for one in given for word in one.split(",")]
+    return tuple(sorted({_choice(what, word, choices) for word in words}, key=choices.index))
+
+
+def nearest(given: str, choices: Iterable[str]) -> str:
+    """` (did you mean X?)` where a choice is close, else nothing."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(given.lower(), list(choices), n=1, cutoff=0.5)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _named(what: str, given: str | None) -> str | None:
+    if given is not None and not given.strip():
+        raise UsageError(f"--{what} is empty: name one, or leave the flag out")
+    return given
+
+
+def _folder(given: str) -> str:
+    """The folder as it would stand in a record: absolute; a path of another system stays as given."""
+    if not given.strip():
+        raise UsageError("--cwd is empty: name a folder, or leave the flag out")
+    if given[1:3] in (":\\", ":/") or given.startswith("\\\\"):
+        return given
+    return os.path.abspath(os.path.expanduser(given))
+
+
+def _at_least(what: str, given: int | None, least: int) -> None:
+    if given is not None and given < least:
+        raise UsageError(f"--{what} must be at least {least}, not {given}" + (": leave it out for no limit" if what == "limit" else ""))
+
+
+def _moments(since: str | None, until: str | None, on: str | None) -> tuple[int | None, int | None]:
+    if since is None and until is None and on is None:
+        return None, None
+    from .dates import day_of, end_of, start_of
+
+    if on is not None:
+        if since is not None or until is not None:
+            raise UsageError("--on names one day: use it alone, or --since with --until")
+        return day_of(on)
+    bounds = (None if since is None else start_of(since), None if until is None else end_of(until))
+    if bounds[0] is not None and bounds[1] is not None and bounds[0] >= bounds[1]:
+        raise UsageError(f"--since {since} is not before --until {until}: nothing can lie between them")
+    return bounds
+
+
+def patched(given: Mapping[str, object], patch: Mapping[str, object], surface: Surface = "library") -> Query:
+    """The request of a summary with a next action's patch applied, as a valid Query."""
+    fields = {**given, **patch}
+    texts = fields.pop("texts")
+    known = {name: value for name, value in fields.items() if value is not None and name != "conversation_limit"}
+    return query(texts, surface=surface, **known)  # type: ignore[arg-type]

@@ -1,0 +1,20 @@
+"""The exception tree. Content never raises; these are for misuse and for a broken machine.
+
+DeepgrepError
+├── UsageError      the request makes no sense; the message says what would
+└── EngineError     the engine contradicts itself: a bug
+"""
+
+from __future__ import annotations
+
+
+class DeepgrepError(Exception):
+    """Base of everything that this package raises on purpose."""
+
+
+class UsageError(DeepgrepError):
+    """A request that cannot be run. `str(error)` is one line that names the fix."""
+
+
+class EngineError(DeepgrepError):
+    """Counts that cannot be, or a contract between parts that was broken: a bug worth a report."""

@@ -1,0 +1,323 @@
+"""The only module that opens an agent's files: read-only, bounded by the size at opening, never mapped.
+
+Hands out windows of whole lines, whole small files, and peeks at neighbours. Decides nothing about what they mean.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple, Protocol
+
+WINDOW = 1 << 20  # bytes; the fastest of 64 KiB to 4 MiB measured with the probe
+LINE_CAP = 64 << 20  # bytes; what lies beyond is passed over and counted
+DOCUMENT_CAP = 256 << 20  # bytes of one whole-file JSON or text source
+EXPANSION_CAP = 2000  # times the compressed size, beyond a first GiB: more is a bomb, not a transcript
+_PEEK = 1 << 16  # bytes read around a line when its neighbours are asked for
+
+try:
+    from compression import zstd  # type: ignore[import-not-found,unused-ignore]
+except ImportError:
+    try:
+        from backports import zstd  # type: ignore[no-redef,import-not-found,unused-ignore]
+    except ImportError:
+        zstd = None
+
+
+class Unreadable(Exception):
+    """A file that cannot be read; `code` goes into the coverage."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Unsupported(Unreadable):
+    """A file whose format needs something that is not installed."""
+
+
+class _Stream(Protocol):
+    def readinto(self, buffer: memoryview, /) -> int | None: ...
+    def seek(self, offset: int, /) -> int: ...
+    def close(self) -> None: ...
+
+
+class _Bounded(io.RawIOBase):
+    """A file that ends where it ended when it was opened."""
+
+    def __init__(self, raw: io.FileIO, size: int) -> None:
+        self._raw, self._size, self._at = raw, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        left = self._size - self._at
+        if left <= 0:
+            return 0
+        got = self._raw.readinto(buffer if left >= len(buffer) else memoryview(buffer)[:left])
+        self._at += got
+        return got
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        self._at = self._raw.seek(max(0, min(base + offset, self._size)))
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class OpenFile:
+    """One source, open for reading. Use as a context manager. Raises Unreadable, never OSError."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.bytes_read = 0  # of content: decompressed where the file is compressed
+        raw, status = _open(path)
+        self.size, self.identity = status.st_size, (status.st_dev, status.st_ino)
+        self.compressed = path.endswith(".zst")
+        self._stream: _Stream = _Bounded(raw, self.size)
+        if self.compressed:
+            if zstd is None:
+                raw.close()
+                raise Unsupported("zstd_not_installed")
+            self._stream = zstd.ZstdFile(self._stream)
+
+    def __enter__(self) -> OpenFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stream.close()
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill the view as far as one read goes; 0 at the end."""
+        try:
+            got = self._stream.readinto(view) or 0
+        except OSError as error:
+            raise Unreadable(_code(error)) from error
+        except Exception as error:
+            if self.compressed and (isinstance(error, EOFError) or type(error).__name__ == "ZstdError"):
+                raise Unreadable("damaged_compression") from error
+            raise
+        self.bytes_read += got
+        if self.compressed and self.bytes_read > (1 << 30) + EXPANSION_CAP * self.size:
+            raise Unreadable("expands_too_far")
+        return got
+
+    def seek(self, offset: int) -> None:
+        """Go to an offset of the content. Going back in a compressed file decompresses from its start."""
+        try:
+            self._stream.seek(offset)
+        except (OSError, EOFError) as error:
+            raise Unreadable(_code(error) if isinstance(error, OSError) else "damaged_compression") from error
+
+    def shrank(self) -> bool:
+        """Is there less on disk than when the file was opened?"""
+        if self.compressed:
+            return False
+        try:
+            return os.stat(self.path).st_size < self.size and os.stat(self.path).st_ino == self.identity[1]
+        except OSError:
+            return False  # gone or replaced: what we hold open is still whole
+
+    def whole(self, cap: int = DOCUMENT_CAP) -> bytes:
+        """All of a small file. Raises Unreadable("oversized") beyond `cap` bytes."""
+        parts: list[bytes] = []
+        total = 0
+        buffer = bytearray(WINDOW)
+        while got := self.readinto(memoryview(buffer)):
+            total += got
+            if total > cap:
+                raise Unreadable("oversized")
+            parts.append(bytes(memoryview(buffer)[:got]))
+        return b"".join(parts)
+
+
+def _open(path: str) -> tuple[io.FileIO, os.stat_result]:
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except (OSError, ValueError) as error:
+        raise Unreadable(_code(error)) from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):  # a pipe or a device under a transcript's name would block or never end
+        os.close(descriptor)
+        raise Unreadable("not_a_file")
+    return io.FileIO(descriptor, "rb", closefd=True), status
+
+
+def _code(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "vanished"
+    if isinstance(error, PermissionError):
+        return "permission"
+    return "io_error"
+
+
+class Window(NamedTuple):
+    """Whole lines of a file: `buffer[:end]` holds the bytes from offset `start` on. Valid until the next one is asked for."""
+
+    buffer: bytearray
+    end: int
+    start: int
+    oversized: int  # lines passed over just before this window
+
+
+_spare: list[bytearray] = []  # allocating a window costs more than reading a small file into it
+
+
+def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Iterator[Window]:
+    """The file from its start in windows cut at the last newline; the last may lack one.
+
+    A line longer than the window makes the buffer grow, up to `cap` bytes; a longer one is passed over.
+    """
+    buffer = _spare.pop() if size == WINDOW and _spare else bytearray(size)
+    have = start = oversized = 0  # `have` bytes at the front of the buffer stand at offset `start`
+    passing = False  # inside a line that is too long
+    try:
+        while got := file.readinto(memoryview(buffer)[have:]):
+            filled = have + got
+            if passing:
+                cut = buffer.find(b"\n", 0, filled) + 1
+                passing = not cut
+                start += cut or filled
+                have = filled - cut if cut else 0
+                buffer[:have] = buffer[filled - have : filled]
+                filled, fresh = have, 0
+            else:
+                fresh = have
+            end = buffer.rfind(b"\n", fresh, filled) + 1
+            if not end:
+                have = filled
+                if have == len(buffer):
+                    if have >= cap:
+                        passing, oversized, start, have = True, oversized + 1, start + have, 0
+                        del buffer[size:]
+                    else:
+                        buffer.extend(bytes(min(len(buffer), cap - len(buffer))))
+                continue
+            yield Window(buffer, end, start, oversized)
+            have, start, oversized = filled - end, start + end, 0
+            buffer[:have] = buffer[end:filled]
+        if have or oversized:
+            yield Window(buffer, have, start, oversized)
+    finally:
+        if size == WINDOW and len(buffer) == WINDOW and len(_spare) < 2:
+            _spare.append(buffer)
+
+
+class Peek:
+    """Raw lines around a place in a file, read through a descriptor of its own and only on demand."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._path, self._identity, self._limit = file.path, file.identity, file.size
+        self._file: OpenFile | None = None
+        self._broken = False
+        self._block, self._block_start = b"", 0
+
+    def close(self) -> None:
+        if self._file:
+            self._file.__exit__(None, None, None)
+            self._file = None
+
+    def after(self, offset: int, cap: int = LINE_CAP) -> Iterator[bytes]:
+        """Lines from `offset` (the start of a line) on; stops at a line beyond `cap`."""
+        while True:
+            size = _PEEK
+            while True:
+                block = self._read(offset, size)
+                end = block.find(b"\n")
+                if end >= 0 or len(block) < size or size >= cap:
+                    break
+                size *= 4
+            if not block or (end < 0 and size >= cap):
+                return
+            line = block if end < 0 else block[:end]
+            yield line
+            if end < 0:
+                return
+            offset += end + 1
+
+    def before(self, offset: int, cap: int = LINE_CAP) -> Iterator[bytes]:
+        """Lines before `offset` (the start of a line), nearest first; stops at a line beyond `cap`."""
+        while offset > 0:
+            size = _PEEK
+            while True:
+                low = max(0, offset - size)
+                block = self._read(low, offset - low)
+                cut = block.rfind(b"\n", 0, max(len(block) - 1, 0)) + 1
+                if cut or low == 0 or size >= cap:
+                    break
+                size *= 4
+            if not block or (not cut and low > 0):
+                return
+            yield block[cut:].rstrip(b"\n")
+            offset = low + cut
+
+    def _read(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes at `offset`, from the block at hand where it covers them."""
+        low = offset - self._block_start
+        if 0 <= low and low + size <= len(self._block):
+            return self._block[low : low + size]
+        start = max(0, offset - _PEEK)
+        block = self._fetch(start, offset + size + _PEEK - start)
+        self._block, self._block_start = block, start
+        return block[offset - start : offset - start + size]
+
+    def _fetch(self, start: int, size: int) -> bytes:
+        if self._file is None and not self._broken:
+            try:
+                self._file = OpenFile(self._path)
+                self._broken = self._file.identity != self._identity  # replaced since: its neighbours are not ours
+            except Unreadable:
+                self._broken = True
+        if self._broken or self._file is None:
+            return b""
+        if not self._file.compressed:
+            size = min(size, self._limit - start)
+        if size <= 0:
+            return b""
+        buffer = bytearray(size)
+        have = 0
+        try:
+            self._file.seek(start)
+            while have < size and (got := self._file.readinto(memoryview(buffer)[have:])):
+                have += got
+        except Unreadable:
+            return b""
+        return bytes(buffer[:have])
+
+
+def sibling(root: str, relative: str, limit_bytes: int) -> str | None:
+    """The text of a small file below `root`, or None: absent, too large, or anywhere else than below it."""
+    parts = relative.split("/")
+    if not root or any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
+        return None
+    path = os.path.join(root, *parts)
+    if not inside(path, root):
+        return None
+    try:
+        with OpenFile(path) as file:
+            return file.whole(limit_bytes).decode("utf-8", "replace")
+    except Unreadable:
+        return None
+
+
+def inside(path: str, root: str) -> bool:
+    """Does `path`, with every link followed, lie in `root`?"""
+    try:
+        real, real_root = os.path.realpath(path), os.path.realpath(root)
+    except (OSError, ValueError):
+        return False
+    return real == real_root or real.startswith(real_root.rstrip(os.sep) + os.sep)

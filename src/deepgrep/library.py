@@ -1,0 +1,70 @@
+"""The library: one call that returns an Answer, one that streams events. The same engine as every other surface."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from .discovery import Machine
+from .engine.resolve import query as make_query
+from .engine.search import search as run
+from .errors import EngineError, UsageError
+from .model import Event, Finished, Query, Result, Summary
+
+
+class Answer(NamedTuple):
+    """What a search found, in the query's order, and the one account of what was read."""
+
+    results: tuple[Result, ...]
+    summary: Summary
+
+
+def machine(home: str | os.PathLike[str] | None = None) -> Machine:
+    """This user's machine, or another home, whose owner's variables are not ours. Raises UsageError for no such folder."""
+    if home is None:
+        return Machine(os.path.expanduser("~"), os.environ)
+    path = os.path.abspath(os.path.expanduser(os.fspath(home)))
+    if not os.path.isdir(path):
+        raise UsageError(f"no such folder: {os.fspath(home)}: --home names a folder to read as if it were a home")
+    return Machine(path, {})
+
+
+def request(text: str | Iterable[str] = (), **options: object) -> Query:
+    """A Query from the library's words; `options` are those of `engine.resolve.query`. Raises UsageError."""
+    texts = ((text,) if text else ()) if isinstance(text, str) else tuple(text)
+    options = {name: (value,) if name in ("agent", "speaker", "kind") and isinstance(value, str) else value for name, value in options.items()}
+    try:
+        return make_query(texts, **options)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise UsageError(f"unknown option: {error}") from error
+
+
+def events(
+    text: str | Iterable[str] = (),
+    *,
+    home: str | os.PathLike[str] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    **options: object,
+) -> Iterator[Event]:
+    """Started, SourceFinished, Result and one Finished, as the search goes. Closing the iterator ends the search.
+
+    `options`: effort, scope, order, limit, literal, any, agent, cwd, project, repo, branch, since, until, on, speaker,
+    kind, model, dedupe, context. Raises UsageError at once for a request that makes no sense.
+    """
+    made, where = request(text, **options), machine(home)
+    return run(made, where, cancelled=cancelled) if cancelled else run(made, where)
+
+
+def search(text: str | Iterable[str] = (), *, home: str | os.PathLike[str] | None = None, **options: object) -> Answer:
+    """Search and wait for the whole answer: `search("deploy", effort="exhaustive", limit=20)`.
+
+    Options as for `events`. Raises UsageError for a request that makes no sense; what is on disk raises nothing.
+    """
+    results: list[Result] = []
+    for event in events(text, home=home, **options):
+        if isinstance(event, Result):
+            results.append(event)
+        elif isinstance(event, Finished):
+            return Answer(tuple(results), event.summary)
+    raise EngineError("the search ended without a summary")

@@ -1,0 +1,355 @@
+"""The nouns that every layer shares: immutable, picklable, cheap to import; no behaviour beyond what a noun is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple, Protocol
+
+Role = Literal["prompts", "transcript"]
+Speaker = Literal["person", "agent", "tool", "runtime", "parent"]
+Effort = Literal["prompt", "targeted", "exhaustive"]
+Scope = Literal["prompts", "conversations", "all"]
+Order = Literal["newest", "relevance", "scan"]
+
+EFFORTS: tuple[Effort, ...] = ("prompt", "targeted", "exhaustive")
+SCOPES: tuple[Scope, ...] = ("prompts", "conversations", "all")
+ORDERS: tuple[Order, ...] = ("newest", "relevance", "scan")
+SPEAKERS: tuple[Speaker, ...] = ("person", "agent", "tool", "runtime", "parent")
+KINDS: tuple[str, ...] = (
+    "prompt",  # typed or pasted by the person, also while the agent was busy
+    "command",  # a slash or bang command, as typed
+    "feedback",  # what the person typed when refusing a tool call
+    "brief",  # what one agent wrote to start a subagent
+    "reply",  # the agent's answer
+    "reasoning",  # thinking that the agent's format keeps
+    "plan",
+    "tool_call",  # name and arguments
+    "tool_result",
+    "summary",  # written by a runtime at compaction
+    "notice",  # interruptions, hook feedback, command output, task notifications
+    "context",  # system prompts, request copies, attachments: returned only when asked for
+)
+ROLE_OF: Mapping[str, str] = {
+    "person": "user",
+    "agent": "assistant",
+    "tool": "tool",
+    "runtime": "system",
+    "parent": "system",
+}
+
+
+class Traits(NamedTuple):
+    """What the engine may assume about a store's bytes; every default is the safe one."""
+
+    # Where a record's text stands, spelled as UTF-8 or as JSON escapes and cut at nothing but white space
+    # and the characters of `inserted`: in its own line, somewhere in its file, or (None) perhaps elsewhere.
+    text_in: Literal["line", "file"] | None = None
+    inserted: str = ""  # characters that the reader may add where it joins pieces of a line
+    always: tuple[bytes, ...] = ()  # lines with one of these hold text that is not in their own bytes
+    append_only: bool = False  # records are only ever added at the end
+    by_time: bool = False  # records stand in the order of their times
+
+
+class Source(NamedTuple):
+    """One file on this machine that belongs to a store. `key` is its name below the agent's root, and what refs are made of."""
+
+    agent: str
+    store: str
+    role: Role
+    path: str
+    key: str
+    size: int  # bytes, when it was listed
+    mtime_ns: int
+    stem: str = ""  # file name without any known ending: what many agents make from the conversation's id
+    root: str = ""  # the agent's root folder
+
+
+class Record(NamedTuple):
+    """One message. `position` and `block` say where in the source it stands; `channel` which of a format's parallel spellings it is."""
+
+    source: Source
+    position: int  # byte offset of its line, ordinal in a document, or row id
+    block: int
+    speaker: Speaker
+    kind: str
+    text: str
+    time_us: int | None = None  # microseconds since 1970, UTC; None where the format does not say
+    conversation_id: str | None = None
+    parent_conversation_id: str | None = None
+    native_id: str | None = None  # the record's own id, as the agent wrote it
+    cwd: str | None = None
+    repo: str | None = None
+    branch: str | None = None
+    model: str | None = None
+    tool: str | None = None
+    title: str | None = None
+    origin: str | None = None
+    channel: int = 0  # 0 = the spelling that represents the turn; others fold into it
+
+    @property
+    def agent(self) -> str:
+        return self.source.agent
+
+    @property
+    def store(self) -> str:
+        return self.source.store
+
+
+class Skip(NamedTuple):
+    """Something in a source that could not become a record. Counted under `reason`, never raised."""
+
+    reason: str
+
+
+class Facts(NamedTuple):
+    """What a whole source says of its conversation, known when its context lines have been seen."""
+
+    title: str | None = None
+
+
+class Line(NamedTuple):
+    """One JSON object of a line-based source: its value, the byte offset where it starts, and the source."""
+
+    value: dict[str, object]
+    position: int
+    source: Source
+
+
+class Near(Protocol):
+    """The neighbours of the line being decoded, read on demand; unreadable ones are left out."""
+
+    def before(self, count: int) -> Iterator[dict[str, object]]:
+        """Up to `count` objects before this one, nearest first."""
+        ...
+
+    def after(self, count: int) -> Iterator[dict[str, object]]:
+        """Up to `count` objects after this one, nearest first."""
+        ...
+
+    def sibling(self, relative: str, limit_bytes: int) -> str | None:
+        """The text of a small file below the agent's root that this record names, or None where there is none."""
+        ...
+
+
+Decoded = Iterable[Record | Skip]
+
+
+class Lines(NamedTuple):
+    """How to read a store of JSON lines. `start` makes the state, `observe` carries it over context lines.
+
+    The engine calls `observe` for every object of the first `head` lines and of every line that holds one of
+    the `context` markers, in file order, and `decode` for every candidate with the state so far.
+    """
+
+    decode: Callable[[Line, object, Near], Decoded]
+    start: Callable[[Source], object] = lambda source: None
+    observe: Callable[[Line, object], object] = lambda line, state: state
+    context: tuple[bytes, ...] = ()
+    head: int = 0
+    facts: Callable[[object], Facts] = lambda state: Facts()
+    is_line: Callable[[dict[str, object]], bool] = lambda value: True  # is this a whole line of the format?
+
+
+class Document(NamedTuple):
+    """How to read a store whose files are one JSON value each; `position` of a record is an ordinal."""
+
+    decode: Callable[[object, Source], Decoded]
+
+
+class Text(NamedTuple):
+    """How to read a store whose files are plain text."""
+
+    decode: Callable[[str, Source], Decoded]
+
+
+Reader = Lines | Document | Text
+
+
+class Store(NamedTuple):
+    """One on-disk shape of one agent's history.
+
+    `where`: patterns below the root, of whole segments: literal, `*` and `?` within one segment, `**` for any
+    number of folders. `evidence`: `observed <version> <date>`, `source <what>` or `reported <what>`.
+    `reader` None: known, found and counted, but not read; `unsupported` then says why in one code.
+    """
+
+    id: str
+    role: Role
+    where: tuple[str, ...]
+    evidence: str
+    reader: Reader | None
+    traits: Traits = Traits()
+    root: str = "home"  # which of the agent's roots the patterns start from
+    unless: tuple[str, ...] = ()  # file-name patterns that this store leaves to others
+    endings: tuple[str, ...] = (".jsonl",)  # spellings of one name, best first: a lesser twin is a copy, not a source
+    speakers: tuple[Speaker, ...] = SPEAKERS  # who can speak in it
+    unsupported: str | None = None
+
+
+class Resume(NamedTuple):
+    """The agent's own command that goes back into a conversation, and the folder to run it in."""
+
+    argv: tuple[str, ...]
+    cwd: str | None
+
+
+class Agent(NamedTuple):
+    """One program whose history we read; what a store module exports as AGENT."""
+
+    id: str
+    name: str
+    stores: tuple[Store, ...]
+    resume: Callable[[Record], Resume | None] | None = None
+    limits: tuple[str, ...] = ()  # codes: what its prompt history leaves out, said in every summary
+
+
+class Filters(NamedTuple):
+    """Which records may be returned, whatever their text. Values are normalized; empty means any."""
+
+    agents: tuple[str, ...] = ()
+    cwd: str | None = None
+    project: str | None = None
+    repo: str | None = None
+    branch: str | None = None
+    since_us: int | None = None  # inclusive
+    until_us: int | None = None  # exclusive
+    speakers: tuple[Speaker, ...] = ()
+    kinds: tuple[str, ...] = ()
+    model: str | None = None
+
+
+class Query(NamedTuple):
+    """The one request type: what to find and under which controls. Made by `engine.resolve.request`."""
+
+    texts: tuple[str, ...]  # as given
+    literal: bool
+    any: bool
+    effort: Effort
+    scope: Scope
+    scope_given: bool  # False: inferred from the effort
+    order: Order
+    limit: int | None
+    filters: Filters
+    dedupe: bool = True
+    context: int = 0  # neighbouring records shown on each side
+
+
+class Match(NamedTuple):
+    """A record that satisfies the query, with its spans in code points of the record's text."""
+
+    record: Record
+    spans: tuple[tuple[int, int], ...]
+
+
+class Score(NamedTuple):
+    """The parts of a relevance score; `total` is what results are ordered by."""
+
+    terms: int  # 0-40: how many of the query's terms occur
+    words: int  # 0-20: whether they stand as whole words
+    near: int  # 0-10: how close together they stand
+    early: int  # 0-5: whether the first stands near the beginning
+    speaker: int  # 0-30: who said it
+    length: int  # 0-10: short records say it more clearly than long ones
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+
+class Result(NamedTuple):
+    """One answer: the representative record, what folded into it, and its neighbours where asked for."""
+
+    record: Record
+    spans: tuple[tuple[int, int], ...]
+    score_parts: Score | None = None
+    folded: tuple[Record, ...] = ()
+    also_in: tuple[str, ...] = ()
+    before: tuple[Record, ...] = ()
+    after: tuple[Record, ...] = ()
+    resume: Resume | None = None
+
+    @property
+    def score(self) -> int | None:
+        """The relevance, 0 to 115, or None under an order that needs none."""
+        return None if self.score_parts is None else self.score_parts.total
+
+
+Outcome = Literal["completed", "bounded", "unsupported", "failed", "cancelled"]
+
+
+class Reading(NamedTuple):
+    """What reading one source came to. `counts`: probed, decoded, matched, and `skip.<reason>`."""
+
+    source: Source
+    outcome: Outcome
+    reason: str | None
+    opened: bool
+    bytes_read: int
+    counts: Mapping[str, int]
+    matches: tuple[Match, ...]
+
+
+class Status(NamedTuple):
+    state: str
+    reason: str | None
+    conditions: tuple[str, ...]
+
+
+class Diagnostic(NamedTuple):
+    """A stable code with a count: no text of a record, no term, no absolute path, no native id."""
+
+    code: str
+    severity: Literal["info", "warning", "error"]
+    message: str
+    count: int
+
+
+class Action(NamedTuple):
+    """What to try next. `patch` applied to the request gives a valid request."""
+
+    id: str
+    label: str
+    reason: str
+    patch: Mapping[str, object]
+    requires_confirmation: bool
+
+
+class Summary(NamedTuple):
+    """The one closing event of a run."""
+
+    query: Query
+    requested_effort: Effort
+    completed_effort: Effort | None
+    status: Status
+    outcome: str
+    coverage: Mapping[str, object]  # the shape of design.md 8
+    diagnostics: tuple[Diagnostic, ...]
+    next_actions: tuple[Action, ...]
+    match_count: int
+    elapsed_s: float
+    order: Order
+    limit: int | None
+
+
+class Started(NamedTuple):
+    """The plan is made: how many sources and bytes will be read."""
+
+    query: Query
+    sources: int
+    bytes: int
+
+
+class SourceFinished(NamedTuple):
+    """One more source has been dealt with."""
+
+    source: Source
+    outcome: Outcome
+    bytes_read: int
+    matches: int
+
+
+class Finished(NamedTuple):
+    summary: Summary
+
+
+Event = Started | SourceFinished | Result | Finished

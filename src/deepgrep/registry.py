@@ -1,0 +1,54 @@
+"""One line per agent: where its folders are and which module knows them. Loads a store module on demand."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import NamedTuple
+
+from .errors import UsageError
+from .model import Agent, Store
+
+
+class Root(NamedTuple):
+    """A folder of an agent: the variable that moves it, and the places below the home where it is otherwise."""
+
+    id: str
+    places: tuple[str, ...]
+    variable: str | None = None
+    many: bool = False  # the variable may hold several folders, separated by commas
+
+
+class Entry(NamedTuple):
+    id: str
+    roots: tuple[Root, ...]
+
+
+_DESKTOP = tuple(
+    f"{base}/Claude/local-agent-mode-sessions"
+    for base in ("Library/Application Support", ".config", "AppData/Roaming", "AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming")
+)
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry("claude", (Root("home", (".claude", ".config/claude"), "CLAUDE_CONFIG_DIR", many=True), Root("desktop", _DESKTOP))),
+    Entry("codex", (Root("home", (".codex",), "CODEX_HOME"),)),
+)
+
+AGENT_IDS: tuple[str, ...] = tuple(entry.id for entry in ENTRIES)
+_loaded: dict[str, Agent] = {}
+
+
+def agent(agent_id: str) -> Agent:
+    """The agent's declaration, its module loaded on first use. Raises UsageError for an unknown id."""
+    if agent_id not in _loaded:
+        if agent_id not in AGENT_IDS:
+            raise UsageError(f"unknown agent {agent_id!r}; known: {', '.join(AGENT_IDS)}")
+        _loaded[agent_id] = import_module(f".stores.{agent_id}", __package__).AGENT
+    return _loaded[agent_id]
+
+
+def store(store_id: str) -> Store:
+    """The store with this id, `<agent>.<name>`."""
+    found = next((s for s in agent(store_id.partition(".")[0]).stores if s.id == store_id), None)
+    if found is None:
+        raise UsageError(f"unknown store {store_id!r}")
+    return found

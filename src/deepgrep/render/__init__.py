@@ -1,0 +1,1 @@
+"""Results and summaries as people and programs read them."""

@@ -1,0 +1,257 @@
+"""An answer for people: results grouped by conversation, one closing line that says what was read and what to try next."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..engine.order import project
+from ..engine.refs import ref
+from ..model import Query, Record, Result, Summary
+from ..options import arguments
+from ..text import Snippet, safe, snippet, visible
+from ..wire import request, shown
+from .style import Style
+
+WHO = {"person": "you", "agent": "agent", "tool": "tool", "runtime": "runtime", "parent": "brief"}
+_AGES = ((31_536_000, "y"), (2_592_000, "mo"), (604_800, "w"), (86_400, "d"), (3600, "h"), (60, "min"))
+
+
+class Page(NamedTuple):
+    """How to lay an answer out. `now_s`: seconds since 1970, for ages."""
+
+    style: Style
+    width: int
+    home: str
+    now_s: float
+    explain: bool = False
+    show_refs: bool = False
+
+
+def age(then_s: float, now_s: float) -> str:
+    """How long ago, in one unit: `3 d ago`."""
+    passed = now_s - then_s
+    if passed < 0:
+        return "in the future"
+    for seconds, unit in _AGES:
+        if passed >= seconds:
+            return f"{int(passed // seconds)} {unit} ago"
+    return "just now"
+
+
+def local(time_us: int | None, form: str = "%Y-%m-%d %H:%M") -> str:
+    """An instant on the reader's clock, or `undated`."""
+    if time_us is None:
+        return "undated"
+    try:
+        return time.strftime(form, time.localtime(time_us // 1_000_000))
+    except (OverflowError, ValueError, OSError):
+        return "undated"
+
+
+def grouped(results: Iterable[Result], page: Page) -> Iterator[str]:
+    """Lines for results by conversation: a conversation stands where its first result does."""
+    conversations: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        conversations.setdefault(_conversation(result.record), []).append(result)
+    for number, inside in enumerate(conversations.values()):
+        if number:
+            yield ""
+        yield from _heading(inside, page)
+        for result in inside:
+            yield from _entry(result, page)
+
+
+def flat(result: Result, page: Page) -> Iterator[str]:
+    """One line for one result, in the order in which results come."""
+    record, style = result.record, page.style
+    where = safe(project(record) or record.conversation_id or "-").replace("\n", " ")
+    yield (
+        f"{style.agent}{record.agent}{style.reset} {style.place}{where}{style.reset} "
+        f"{style.faint}{local(record.time_us)}{style.reset} {_said(result, page, 40 + len(where))}"
+    )
+    yield from _neighbours(result, page)
+
+
+def _conversation(record: Record) -> tuple[object, ...]:
+    if record.conversation_id is not None:
+        return record.agent, record.conversation_id
+    return record.agent, None, record.source.key, record.position, record.block
+
+
+def _heading(inside: Sequence[Result], page: Page) -> Iterator[str]:
+    """Who, where, when; the title; how to go back."""
+    style = page.style
+    first = next((r for r in inside if r.record.cwd), inside[0])
+    record = first.record
+    times = [r.record.time_us for r in inside if r.record.time_us is not None]
+    latest = max(times, default=None)
+    when = local(latest) + (f" ({age(latest / 1e6, page.now_s)})" if latest is not None else "")
+    where = safe(project(record) or "-").replace("\n", " ")
+    parts = [f"{style.agent}{record.agent}{style.reset}", f"{style.place}{where}{style.reset}", when]
+    if record.branch:
+        parts.append(f"on {safe(record.branch)}")
+    title = next((r.record.title for r in inside if r.record.title), None)
+    if title:
+        parts.append(_one_line(title, 60))
+    yield "  ".join(parts)
+    command = next((r.resume for r in inside if r.resume), None)
+    if command:
+        go = f"cd {_quoted_folder(shown(command.cwd, page.home))} && " if command.cwd else ""
+        yield f"{style.faint}  resume: {safe(go + shlex.join(command.argv))}{style.reset}"
+    elif record.parent_conversation_id:
+        yield f"{style.faint}  subagent of {safe(record.parent_conversation_id)}{style.reset}"
+
+
+def _quoted_folder(folder: str) -> str:
+    """A folder as a shell takes it; the tilde must stay outside quotes."""
+    return "~/" + shlex.quote(folder[2:]) if folder.startswith("~/") else shlex.quote(folder)
+
+
+def _entry(result: Result, page: Page) -> Iterator[str]:
+    style = page.style
+    yield f"  {style.faint}{local(result.record.time_us)}{style.reset}  {_said(result, page, 30)}"
+    yield from _neighbours(result, page)
+
+
+def _said(result: Result, page: Page, used: int) -> str:
+    """Who said it, and the piece of the text around the first match."""
+    record, style = result.record, page.style
+    who = WHO[record.speaker] + (f" {safe(record.tool)}" if record.tool else "") + _flavour(record)
+    piece = snippet(visible(record.text), result.spans, max(40, page.width - used - len(who)))
+    colour = style.person if record.speaker == "person" else ""
+    line = f"{colour}{who}{style.reset if colour else ''}: {_marked(piece, style)}"
+    if result.folded:
+        line += f" {style.faint}(+{len(result.folded)} cop{'y' if len(result.folded) == 1 else 'ies'}){style.reset}"
+    if page.show_refs:
+        line += f" {style.faint}[{ref(record)}]{style.reset}"
+    if page.explain and result.score_parts:
+        parts = ", ".join(f"{name} {value}" for name, value in result.score_parts._asdict().items())
+        line += f" {style.faint}[score {result.score}: {parts}]{style.reset}"
+    return line
+
+
+def _flavour(record: Record) -> str:
+    return f" ({record.kind})" if record.kind in ("reasoning", "summary", "notice", "context", "plan", "feedback") else ""
+
+
+def _marked(piece: Snippet, style: Style) -> str:
+    out, at = [], 0
+    for low, high in piece.spans:
+        if low < at:
+            continue
+        out += [piece.text[at:low], style.hit, piece.text[low:high], style.reset if style.hit else ""]
+        at = high
+    return "".join([*out, piece.text[at:]])
+
+
+def _one_line(text: str, limit: int) -> str:
+    line = " ".join(safe(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _neighbours(result: Result, page: Page) -> Iterator[str]:
+    for mark, records in (("-", result.before), ("+", result.after)):
+        for record in records:
+            yield f"    {page.style.faint}{mark} {WHO[record.speaker]}: {_one_line(record.text, max(40, page.width - 16))}{page.style.reset}"
+
+
+def closing(summary: Summary, page: Page) -> Iterator[str]:
+    """What was found, what was read, what was not and why, and the command for the next step."""
+    style = page.style
+    line = f"{_count(summary.match_count, 'result')}{_state(summary)}; {_read(summary)}."
+    missing = [*_missing(summary)]
+    if missing:
+        line += f" Not read: {'; '.join(missing)}."
+    step = _step(summary)
+    if step:
+        line += f" Next: {step}"
+    yield f"{style.faint}{line}{style.reset}"
+    for found in summary.diagnostics:
+        if found.severity in ("error", "warning"):
+            yield f"{style.warning}deepgrep: {found.count} {found.message}{style.reset}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _state(summary: Summary) -> str:
+    """Anything but a complete answer, said at once."""
+    state = summary.status.state
+    if "result_limit" in summary.status.conditions:
+        return f" (the first {summary.limit} by {summary.order}; there are more)"
+    return "" if state == "complete" else f" ({state}{': ' + summary.status.reason if summary.status.reason else ''})"
+
+
+def _read(summary: Summary) -> str:
+    opened = _section(summary.coverage, "opened")
+    prompts, bodies = opened["prompt_sources"], opened["conversation_sources"]
+    size = opened["bytes"]
+    parts = []
+    if prompts or not bodies:
+        parts.append(f"{prompts:,} prompt histor{'y' if prompts == 1 else 'ies'}")
+    if bodies:
+        parts.append(_count(bodies, "conversation file"))
+    elif summary.requested_effort == "prompt":
+        parts.append("no conversation")
+    return f"read {' and '.join(parts)} ({_size(size)}) in {summary.elapsed_s:.2f} s"
+
+
+def _size(size: int) -> str:
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} B"
+
+
+_WHY: Mapping[str, str] = {
+    "headless_not_in_history": "headless runs, which are in no prompt history",
+    "no_prompt_history": "no prompt history there",
+    "not_found": "no history of it here",
+    "root_missing": "its folder is not there",
+    "zstd_not_installed": "zstd files, whose decoder is not installed",
+    "sqlite_not_yet": "databases, which are not supported yet",
+    "permission": "files without permission",
+    "vanished": "files that vanished",
+    "folder_unreadable": "folders that cannot be listed",
+    "changed_while_read": "files that shrank while they were read",
+    "link_refused": "links that lead out of its folder",
+}
+
+
+def _missing(summary: Summary) -> Iterator[str]:
+    """Each reason with the agents it holds for."""
+    agents = _section(summary.coverage, "agents")
+    holders: dict[str, list[str]] = {}
+    for name, covered in agents.items():
+        for reason in _section(covered, "reasons"):
+            if reason != "copies":
+                holders.setdefault(reason, []).append(name)
+    skipped = _section(summary.coverage, "sources")["skipped"]
+    if skipped:
+        yield _count(skipped, "planned source")
+    for reason, names in sorted(holders.items()):
+        yield f"{_WHY.get(reason, reason.replace('_', ' '))} ({', '.join(names)})"
+
+
+def _section(covered: object, name: str) -> dict:  # type: ignore[type-arg]
+    assert isinstance(covered, Mapping)
+    section = covered[name]
+    assert isinstance(section, dict)
+    return section
+
+
+def _step(summary: Summary) -> str:
+    """The first next action as a command line."""
+    if not summary.next_actions:
+        return ""
+    return command(summary.query, summary.next_actions[0].patch)
+
+
+def command(query: Query, patch: Mapping[str, object]) -> str:
+    """A request with a patch applied, as what to type."""
+    words = arguments({**request(query), **patch})
+    return safe(shlex.join(["deepgrep", "search", *words])).replace("\n", " ")

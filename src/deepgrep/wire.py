@@ -1,0 +1,329 @@
+"""Results and summaries as JSON: the only place that names wire keys. Shapes are the TypedDicts below."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from .engine.order import project
+from .engine.refs import ref
+from .model import ROLE_OF, Query, Record, Result, Resume, Summary
+from .text import clean, rfc3339
+
+SCHEMA_VERSION = 1
+
+
+class ResumeJson(TypedDict):
+    """The agent's own command that goes back into the conversation."""
+
+    argv: list[str]
+    cwd: str | None
+
+
+class RecordJson(TypedDict):
+    """A neighbouring record."""
+
+    ref: str
+    speaker: str
+    kind: str
+    role: str
+    text: str
+    timestamp: str | None
+
+
+class ScoreJson(TypedDict):
+    """The parts of a relevance score."""
+
+    terms: int
+    words: int
+    near: int
+    early: int
+    speaker: int
+    length: int
+
+
+class ResultJson(TypedDict):
+    """One result. `spans` are code points of `text`; unknown is null."""
+
+    ref: str
+    folded_refs: list[str]
+    agent: str
+    store: str
+    speaker: str
+    kind: str
+    role: str
+    text: str
+    spans: list[list[int]]
+    timestamp: str | None
+    conversation_id: str | None
+    parent_conversation_id: str | None
+    also_in: list[str]
+    title: str | None
+    cwd: str | None
+    project: str | None
+    repo: str | None
+    branch: str | None
+    model: str | None
+    tool: str | None
+    origin: str | None
+    path: str
+    resume: ResumeJson | None
+    score: int | None
+    score_parts: NotRequired[ScoreJson]
+    before: NotRequired[list[RecordJson]]
+    after: NotRequired[list[RecordJson]]
+
+
+class RequestJson(TypedDict):
+    """The normalized request. Its keys are those that a next action's patch may set."""
+
+    texts: list[str]
+    literal: bool
+    any: bool
+    effort: str
+    scope: str
+    order: str
+    limit: int | None
+    agent: list[str]
+    cwd: str | None
+    project: str | None
+    repo: str | None
+    branch: str | None
+    since: str | None
+    until: str | None
+    speaker: list[str]
+    kind: list[str]
+    model: str | None
+    dedupe: bool
+    context: int
+
+
+class StatusJson(TypedDict):
+    state: str
+    reason: str | None
+    conditions: list[str]
+
+
+class SourceCountsJson(TypedDict):
+    discovered: int
+    eligible: int
+    planned: int
+    attempted: int
+    completed: int
+    bounded: int
+    unsupported: int
+    failed: int
+    cancelled: int
+    skipped: int
+
+
+class RecordCountsJson(TypedDict):
+    probed: int
+    decoded: int
+    matched: int
+    folded: int
+    skipped: dict[str, int]
+    withheld: dict[str, int]
+    replaced: int
+
+
+class ConversationCountsJson(TypedDict):
+    eligible: int
+    selected: int
+    completed: int
+    ambiguous: int
+    stale: int
+    unreadable: int
+    unresolved: int
+    budget_exhausted: int
+    unroutable: int
+    undecided: int
+
+
+class OpenedJson(TypedDict):
+    prompt_sources: int
+    conversation_sources: int
+    proofs: int
+    bytes: int
+
+
+class AgentCoverageJson(TypedDict):
+    sources: SourceCountsJson
+    records: RecordCountsJson
+    conversations: ConversationCountsJson
+    opened: OpenedJson
+    reasons: dict[str, int]
+
+
+class CoverageJson(TypedDict):
+    sources: SourceCountsJson
+    records: RecordCountsJson
+    conversations: ConversationCountsJson
+    opened: OpenedJson
+    agents: dict[str, AgentCoverageJson]
+
+
+class DiagnosticJson(TypedDict):
+    code: str
+    severity: str
+    message: str
+    count: int
+
+
+class ActionJson(TypedDict):
+    id: str
+    label: str
+    reason: str
+    patch: dict[str, object]
+    requires_confirmation: bool
+
+
+class SummaryJson(TypedDict):
+    """The one closing account of a run."""
+
+    request: RequestJson
+    requested_effort: str
+    completed_effort: str | None
+    status: StatusJson
+    outcome: str
+    coverage: CoverageJson
+    diagnostics: list[DiagnosticJson]
+    next_actions: list[ActionJson]
+    match_count: int
+    elapsed_s: float
+    order: str
+    limit: int | None
+
+
+class DocumentJson(TypedDict):
+    """What `--json` prints."""
+
+    schema_version: int
+    results: list[ResultJson]
+    summary: SummaryJson
+
+
+def result(found: Result, home: str, *, explain: bool = False) -> ResultJson:
+    """One result. With `explain`, the parts of its score."""
+    record = found.record
+    out: ResultJson = {
+        "ref": ref(record),
+        "folded_refs": [ref(other) for other in found.folded],
+        "agent": record.agent,
+        "store": record.store,
+        "speaker": record.speaker,
+        "kind": record.kind,
+        "role": ROLE_OF[record.speaker],
+        "text": record.text,
+        "spans": [list(span) for span in found.spans],
+        "timestamp": None if record.time_us is None else rfc3339(record.time_us),
+        "conversation_id": _text(record.conversation_id),
+        "parent_conversation_id": _text(record.parent_conversation_id),
+        "also_in": [clean(other) for other in found.also_in],
+        "title": _text(record.title),
+        "cwd": _text(record.cwd),
+        "project": _text(project(record)),
+        "repo": _text(record.repo),
+        "branch": _text(record.branch),
+        "model": _text(record.model),
+        "tool": _text(record.tool),
+        "origin": record.origin,
+        "path": shown(record.source.path, home),
+        "resume": _resume(found.resume),
+        "score": found.score,
+    }
+    if explain and found.score_parts is not None:
+        out["score_parts"] = found.score_parts._asdict()  # type: ignore[typeddict-item]
+    if found.before or found.after:
+        out["before"] = [_neighbour(other) for other in found.before]
+        out["after"] = [_neighbour(other) for other in found.after]
+    return out
+
+
+def _neighbour(record: Record) -> RecordJson:
+    return {
+        "ref": ref(record),
+        "speaker": record.speaker,
+        "kind": record.kind,
+        "role": ROLE_OF[record.speaker],
+        "text": record.text,
+        "timestamp": None if record.time_us is None else rfc3339(record.time_us),
+    }
+
+
+def _text(value: str | None) -> str | None:
+    return None if value is None else clean(value)
+
+
+def _resume(command: Resume | None) -> ResumeJson | None:
+    return None if command is None else {"argv": [clean(word) for word in command.argv], "cwd": _text(command.cwd)}
+
+
+def shown(path: str, home: str) -> str:
+    """A path as people may see it: the home as `~`, valid Unicode."""
+    home = home.rstrip("/\\")
+    if home and path.startswith(home) and path[len(home) : len(home) + 1] in ("/", "\\", ""):
+        path = "~" + path[len(home) :]
+    return clean(path)
+
+
+def request(query: Query) -> RequestJson:
+    """The normalized request."""
+    filters = query.filters
+    return {
+        "texts": [clean(text) for text in query.texts],
+        "literal": query.literal,
+        "any": query.any,
+        "effort": query.effort,
+        "scope": query.scope,
+        "order": query.order,
+        "limit": query.limit,
+        "agent": list(filters.agents),
+        "cwd": _text(filters.cwd),
+        "project": _text(filters.project),
+        "repo": _text(filters.repo),
+        "branch": _text(filters.branch),
+        "since": None if filters.since_us is None else rfc3339(filters.since_us),
+        "until": None if filters.until_us is None else rfc3339(filters.until_us),
+        "speaker": list(filters.speakers),
+        "kind": list(filters.kinds),
+        "model": _text(filters.model),
+        "dedupe": query.dedupe,
+        "context": query.context,
+    }
+
+
+def summary(closing: Summary) -> SummaryJson:
+    """The summary of a run."""
+    state = closing.status
+    return {
+        "request": request(closing.query),
+        "requested_effort": closing.requested_effort,
+        "completed_effort": closing.completed_effort,
+        "status": {"state": state.state, "reason": state.reason, "conditions": list(state.conditions)},
+        "outcome": closing.outcome,
+        "coverage": closing.coverage,  # type: ignore[typeddict-item]
+        "diagnostics": [{"code": d.code, "severity": d.severity, "message": d.message, "count": d.count} for d in closing.diagnostics],
+        "next_actions": [
+            {
+                "id": action.id,
+                "label": action.label,
+                "reason": action.reason,
+                "patch": dict(action.patch),
+                "requires_confirmation": action.requires_confirmation,
+            }
+            for action in closing.next_actions
+        ],
+        "match_count": closing.match_count,
+        "elapsed_s": round(closing.elapsed_s, 6),
+        "order": closing.order,
+        "limit": closing.limit,
+    }
+
+
+def exit_status(closing: Summary) -> int:
+    """0 with at least one result and not failed; 1 none; 2 failed or undetermined; 130 cancelled."""
+    if closing.status.state == "cancelled":
+        return 130
+    if closing.status.state == "failed" or closing.outcome == "undetermined":
+        return 2
+    return 0 if closing.match_count else 1
