@@ -185,7 +185,8 @@ def _add(total: dict[str, object], counts: Mapping[str, object]) -> None:
 
 def status(conditions: Iterable[str]) -> Status:
     """The state by precedence, the condition that decided it, and all conditions in the order of the table."""
-    held = [name for name in ASKS_FOR if name in set(conditions)]
+    given = set(conditions)
+    held = [name for name in ASKS_FOR if name in given]
     state, reason = "complete", None
     for name in held:
         asked = ASKS_FOR[name]

@@ -30,7 +30,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..model import Agent, Decoded, Document, Line, Lines, Near, Record, Resume, Skip, Source, Store, Traits
+from ..model import Agent, Document, Line, Lines, Near, Record, Resume, Skip, Source, Store, Traits
 from ..text import clean, instant
 from ._shapes.injected import Said, command_or_prompt
 from ._shapes.rollout import UNKNOWN, Json, is_bare_header, said
@@ -209,20 +209,26 @@ def _resume(record: Record) -> Resume | None:
     return Resume(("codex", "resume", native), record.cwd)
 
 
+def _is_row(value: Json) -> bool:
+    return "text" in value and ("ts" in value or "session_id" in value)
+
+
+def _is_rollout_line(value: Json) -> bool:
+    """Only the envelope counts as the start of a line: the objects inside one look like lines of the bare form."""
+    return "payload" in value and "type" in value
+
+
 _ROLLOUT = Lines(
     decode=_decode,
     start=_start,
     observe=_observe,
     context=(b'"session_meta"', b'"turn_context"'),
     head=1,
+    is_line=_is_rollout_line,
 )
 # `by_time` stays unset: a fork's header is younger than the turns it copies, and converters put the header's time last.
 _ROLLOUT_TRAITS = Traits(text_in="line", inserted=":!", append_only=True)
 _ENDINGS = (".jsonl", ".jsonl.zst")
-
-
-def _decoded(value: object, source: Source) -> Decoded:
-    return _sessions_legacy(value, source)
 
 
 AGENT = Agent(
@@ -234,7 +240,7 @@ AGENT = Agent(
             role="prompts",
             where=("history.jsonl",),
             evidence="observed 0.171.0 2026-11-30",
-            reader=Lines(decode=_history),
+            reader=Lines(decode=_history, is_line=_is_row),
             # Not append-only: with `history.max_bytes` Codex rewrites the file in place, keeping the newest rows.
             traits=Traits(text_in="line"),
             speakers=("person",),
@@ -272,7 +278,7 @@ AGENT = Agent(
             role="transcript",
             where=("sessions/rollout-*.json",),
             evidence="reported first command line (TypeScript), 2025",
-            reader=Document(_decoded),
+            reader=Document(_sessions_legacy),
             traits=Traits(text_in="file", inserted=":!"),
             endings=(".json",),
         ),
