@@ -354,7 +354,7 @@ _SILENT = frozenset(
 # The queue repeats what a user row or an attachment says later; progress repeats a subagent's own file.
 _CHANNELS: Mapping[str, int] = {"queue-operation": 2, "progress": 2}
 _IN_SUBAGENT = re.compile(r"(?:^|/)([^/]+)/subagents/(?:[^/]+/)*[^/]+\Z")
-_SIDE_QUESTION = "agent-aside_question"  # a helper conversation in which the person asks
+_SIDE_QUESTION = "agent-aside_question"  # a conversation beside the main one, in which the person asks
 
 
 # --- lines of a transcript ----------------------------------------------------------------------------------------
@@ -498,16 +498,16 @@ AGENT = Agent(
             "observed 2.0.60 2026-11-30", _TRANSCRIPT, _TRAITS,
         ),
         Store(
-            "claude.tool_results", "transcript", ("projects/*/*/tool-results/*",), "reported by three readers of 2.1",
+            "claude.tool_results", "transcript", ("projects/*/*/tool-results/*",), "reported by readers of 2.1",
             Text(_output), Traits(text_in="file"), endings=("",), speakers=("tool",),
             unless=("*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp", "*.pdf"),
         ),
         Store(
             "claude.cowork", "transcript", ("**/projects/*/*.jsonl", "**/projects/*/*/subagents/**/agent-*.jsonl"),
-            "reported by one reader of Claude Desktop 1.x", _TRANSCRIPT, _TRAITS, root="desktop",
+            "reported by a reader of Claude Desktop", _TRANSCRIPT, _TRAITS, root="desktop",
         ),
         Store(
-            "claude.store_db", "transcript", ("__store.db",), "reported by one reader of 0.2", None, endings=(".db",),
+            "claude.store_db", "transcript", ("__store.db",), "reported by a reader of old homes", None, endings=(".db",),
             unsupported="sqlite_not_yet",
         ),
     ),

@@ -35,7 +35,7 @@ from ..text import clean, instant
 from ._shapes.injected import Said, command_or_prompt
 from ._shapes.rollout import UNKNOWN, Json, is_bare_header, said
 
-_THREAD = re.compile(r"rollout-.{19}-([^_]+)(?:_.*)?", re.DOTALL)
+_THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\d(?:T\d\d-\d\d-\d\d)?-([^_]+)(?:_.*)?")
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
 
@@ -55,7 +55,7 @@ class Thread(NamedTuple):
 
 
 def thread_in_name(stem: str) -> str | None:
-    """The thread id that a rollout's name holds: `rollout-<19 characters of time>-<thread>[_<rollout>]`."""
+    """The thread id in a rollout's name: `rollout-<time>-<thread>[_<rollout>]`; the first command line wrote the day alone."""
     found = _THREAD.fullmatch(stem.removesuffix(".zst").removesuffix(".jsonl").removesuffix(".json"))
     return found[1] if found else None
 
@@ -177,7 +177,7 @@ class _Items:
         self._items, self._at = items, at
 
     def before(self, count: int) -> Iterator[Json]:
-        return iter(self._items[max(0, self._at - count) : self._at][::-1])
+        return iter(self._items[max(0, self._at - count) : max(0, self._at)][::-1])
 
     def after(self, count: int) -> Iterator[Json]:
         return iter(self._items[self._at + 1 : self._at + 1 + count])
