@@ -1,7 +1,5 @@
 """From a home and its variables to sources: walks only the folders that the asked stores need; opens no file."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,14 +3,12 @@
 Hands out windows of whole lines, whole small files, and peeks at neighbours. Decides nothing about what they mean.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import stat
 from collections.abc import Iterator
 from types import TracebackType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 WINDOW = 1 << 20  # bytes; the fastest of 64 KiB to 4 MiB measured with the probe
 LINE_CAP = 64 << 20  # bytes; what lies beyond is passed over and counted
@@ -94,7 +92,7 @@ class OpenFile:
                 raise Unsupported("zstd_not_installed")
             self._stream = zstd.ZstdFile(self._stream)
 
-    def __enter__(self) -> OpenFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -1,7 +1,5 @@
 """The library: one call that returns an Answer, one that streams events. The same engine as every other surface."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple

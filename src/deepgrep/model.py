@@ -1,7 +1,5 @@
 """The nouns that every layer shares: immutable, picklable, cheap to import; no behaviour beyond what a noun is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, Protocol
 

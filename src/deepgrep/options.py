@@ -1,7 +1,5 @@
 """One table of every control of a search: flag, field, choices, help. The CLI's parser, its help and a request's flags come from it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 

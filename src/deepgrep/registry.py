@@ -1,7 +1,5 @@
 """One line per agent: where its folders are and which module knows them. Loads a store module on demand."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import NamedTuple
 

@@ -3,11 +3,9 @@
 Touches no file and knows no agent.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 _INSTANT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?\s*(Z|z|[+-]\d\d:?\d\d)?"
@@ -23,7 +21,7 @@ class Number(float):
 
     raw: str
 
-    def __new__(cls, raw: str) -> Number:
+    def __new__(cls, raw: str) -> Self:
         self = super().__new__(cls, raw)
         self.raw = raw
         return self

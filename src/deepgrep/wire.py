@@ -1,7 +1,5 @@
 """Results and summaries as JSON: the only place that names wire keys. Shapes are the TypedDicts below."""
 
-from __future__ import annotations
-
 from typing import NotRequired, TypedDict
 
 from .engine.order import project

@@ -1,7 +1,5 @@
 """Counts to coverage to summary: what was read, what was not and why, and what to try next. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

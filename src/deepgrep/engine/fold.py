@@ -4,8 +4,6 @@ Within one conversation, a turn that a format writes several times (channels) an
 one to one, nearest in time, so five separate "continue" stay five.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple

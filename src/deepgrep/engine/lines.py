@@ -1,7 +1,5 @@
 """JSON lines from raw bytes: objects with their offsets, damage told apart, shapes counted without parsing."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

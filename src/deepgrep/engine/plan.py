@@ -1,7 +1,5 @@
 """From a query and a machine to the sources that will be read, and an account of those that will not."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..discovery import Installed, Listing, Machine, installed, listing, loaded

@@ -4,8 +4,6 @@ A store that promises where its text stands is probed as bytes, and only candida
 promises nothing is decoded whole, in order. Both ways give the same records.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache

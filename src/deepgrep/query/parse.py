@@ -1,7 +1,5 @@
 """Query text to a tree of terms. Knows no bytes and no records."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,13 +15,13 @@ class Term(NamedTuple):
 class All(NamedTuple):
     """Every part must hold; with no parts, everything passes."""
 
-    parts: tuple[Tree, ...]
+    parts: "tuple[Tree, ...]"
 
 
 class Any(NamedTuple):
     """At least one part must hold."""
 
-    parts: tuple[Tree, ...]
+    parts: "tuple[Tree, ...]"
 
 
 Tree = Term | All | Any

@@ -5,8 +5,6 @@ without quote, backslash, slash, white space, control or inserted character stan
 its characters is spelled `\\uXXXX`, or composing (NFC) makes it from characters that a quick check tells.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Colours and widths of a terminal, without a library: a search must not wait for one to load."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TextIO

@@ -1,7 +1,5 @@
 """An answer for people: results grouped by conversation, one closing line that says what was read and what to try next."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
