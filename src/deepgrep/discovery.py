@@ -1,15 +1,17 @@
 """From a home and its variables to sources: walks only the folders that the asked stores need; opens no file."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
-from typing import NamedTuple
 
 from .files import inside
 from .model import Agent, Source, Store
 from .registry import ENTRIES, Entry, Root, agent
+from .typed import NamedTuple
 
 
 class Machine(NamedTuple):

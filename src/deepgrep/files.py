@@ -3,27 +3,28 @@
 Hands out windows of whole lines, whole small files, and peeks at neighbours. Decides nothing about what they mean.
 """
 
+from __future__ import annotations
+
 import io
 import os
 import stat
 from collections.abc import Iterator
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from .typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Protocol, Self
+
+    class _Stream(Protocol):
+        def readinto(self, buffer: memoryview, /) -> int | None: ...
+        def seek(self, offset: int, /) -> int: ...
+        def close(self) -> None: ...
 
 WINDOW = 1 << 20  # bytes; the fastest of 64 KiB to 4 MiB measured with the probe
 LINE_CAP = 64 << 20  # bytes; what lies beyond is passed over and counted
 DOCUMENT_CAP = 256 << 20  # bytes of one whole-file JSON or text source
 EXPANSION_CAP = 2000  # times the compressed size, beyond a first GiB: more is a bomb, not a transcript
 _PEEK = 1 << 16  # bytes read around a line when its neighbours are asked for
-
-try:
-    from compression import zstd  # type: ignore[import-not-found,unused-ignore]
-except ImportError:
-    try:
-        from backports import zstd  # type: ignore[no-redef,import-not-found,unused-ignore]
-    except ImportError:
-        zstd = None
-
 
 class Unreadable(Exception):
     """A file that cannot be read; `code` goes into the coverage."""
@@ -35,12 +36,6 @@ class Unreadable(Exception):
 
 class Unsupported(Unreadable):
     """A file whose format needs something that is not installed."""
-
-
-class _Stream(Protocol):
-    def readinto(self, buffer: memoryview, /) -> int | None: ...
-    def seek(self, offset: int, /) -> int: ...
-    def close(self) -> None: ...
 
 
 class _Bounded(io.RawIOBase):
@@ -83,14 +78,16 @@ class OpenFile:
         self.path = path
         self.bytes_read = 0  # of content: decompressed where the file is compressed
         raw, status = _open(path)
+        self._descriptor = raw.fileno()
         self.size, self.identity = status.st_size, (status.st_dev, status.st_ino)
         self.compressed = path.endswith(".zst")
         self._stream: _Stream = _Bounded(raw, self.size)
         if self.compressed:
-            if zstd is None:
+            try:
+                self._stream = _decompressed(self._stream)
+            except Unsupported:
                 raw.close()
-                raise Unsupported("zstd_not_installed")
-            self._stream = zstd.ZstdFile(self._stream)
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -122,12 +119,7 @@ class OpenFile:
 
     def shrank(self) -> bool:
         """Is there less on disk than when the file was opened?"""
-        if self.compressed:
-            return False
-        try:
-            return os.stat(self.path).st_size < self.size and os.stat(self.path).st_ino == self.identity[1]
-        except OSError:
-            return False  # gone or replaced: what we hold open is still whole
+        return os.fstat(self._descriptor).st_size < self.size
 
     def whole(self, cap: int = DOCUMENT_CAP) -> bytes:
         """All of a small file. Raises Unreadable("oversized") beyond `cap` bytes."""
@@ -140,6 +132,18 @@ class OpenFile:
                 raise Unreadable("oversized")
             parts.append(bytes(memoryview(buffer)[:got]))
         return b"".join(parts)
+
+
+def _decompressed(stream: _Stream) -> _Stream:
+    """The content of a zstd file. The decoder is imported when the first such file is met."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        try:
+            from backports import zstd  # type: ignore[no-redef,import-not-found,unused-ignore]
+        except ImportError as error:
+            raise Unsupported("zstd_not_installed") from error
+    return zstd.ZstdFile(stream)  # type: ignore[no-any-return,unused-ignore]
 
 
 def _open(path: str) -> tuple[io.FileIO, os.stat_result]:

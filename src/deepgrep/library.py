@@ -1,14 +1,16 @@
 """The library: one call that returns an Answer, one that streams events. The same engine as every other surface."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from .discovery import Machine
 from .engine.resolve import query as make_query
 from .engine.search import search as run
 from .errors import EngineError, UsageError
 from .model import Event, Finished, Query, Result, Summary
+from .typed import NamedTuple
 
 
 class Answer(NamedTuple):

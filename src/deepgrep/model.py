@@ -1,13 +1,22 @@
 """The nouns that every layer shares: immutable, picklable, cheap to import; no behaviour beyond what a noun is."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple, Protocol
+from __future__ import annotations
 
-Role = Literal["prompts", "transcript"]
-Speaker = Literal["person", "agent", "tool", "runtime", "parent"]
-Effort = Literal["prompt", "targeted", "exhaustive"]
-Scope = Literal["prompts", "conversations", "all"]
-Order = Literal["newest", "relevance", "scan"]
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from .typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Literal, Protocol
+
+    Role = Literal["prompts", "transcript"]
+    Speaker = Literal["person", "agent", "tool", "runtime", "parent"]
+    Effort = Literal["prompt", "targeted", "exhaustive"]
+    Scope = Literal["prompts", "conversations", "all"]
+    Order = Literal["newest", "relevance", "scan"]
+    Outcome = Literal["completed", "bounded", "unsupported", "failed", "cancelled"]
+else:
+    Protocol = object
+    Role = Speaker = Effort = Scope = Order = Outcome = str
 
 EFFORTS: tuple[Effort, ...] = ("prompt", "targeted", "exhaustive")
 SCOPES: tuple[Scope, ...] = ("prompts", "conversations", "all")
@@ -272,7 +281,6 @@ class Result(NamedTuple):
         return None if self.score_parts is None else self.score_parts.total
 
 
-Outcome = Literal["completed", "bounded", "unsupported", "failed", "cancelled"]
 
 
 class Reading(NamedTuple):

@@ -1,12 +1,18 @@
 """One table of every control of a search: flag, field, choices, help. The CLI's parser, its help and a request's flags come from it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
 
 from .model import EFFORTS, KINDS, ORDERS, SCOPES, SPEAKERS
 from .registry import AGENT_IDS
+from .typed import TYPE_CHECKING, NamedTuple
 
-Shape = Literal["text", "count", "switch", "list"]
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Shape = Literal["text", "count", "switch", "list"]
+
 
 
 class Option(NamedTuple):

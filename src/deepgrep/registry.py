@@ -1,10 +1,12 @@
 """One line per agent: where its folders are and which module knows them. Loads a store module on demand."""
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import NamedTuple
 
 from .errors import UsageError
 from .model import Agent, Store
+from .typed import NamedTuple
 
 
 class Root(NamedTuple):

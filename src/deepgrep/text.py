@@ -3,9 +3,14 @@
 Touches no file and knows no agent.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
-from typing import NamedTuple, Self
+from .typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _INSTANT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?\s*(Z|z|[+-]\d\d:?\d\d)?"

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from types import FrameType
-from typing import NoReturn
 
 from ..engine.resolve import nearest, query
 from ..engine.search import search
@@ -20,6 +19,10 @@ from ..options import SEARCH, Option
 from ..render.style import style, width
 from ..render.text import Page, closing, flat, grouped
 from ..wire import exit_status
+from ..typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _PROGRESS_AFTER_S = 0.5
 _PROGRESS_EVERY_S = 0.1

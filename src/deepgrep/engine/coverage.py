@@ -1,12 +1,14 @@
 """Counts to coverage to summary: what was read, what was not and why, and what to try next. Pure."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from ..errors import EngineError
 from ..model import Action, Diagnostic, Effort, Query, Reading, Source, Status
 from .plan import AgentPlan, Plan
+from ..typed import NamedTuple
 
 PRECEDENCE = ("failed", "cancelled", "truncated", "approximate", "bounded", "complete")
 ASKS_FOR = {

@@ -4,14 +4,17 @@ Within one conversation, a turn that a format writes several times (channels) an
 one to one, nearest in time, so five separate "continue" stay five.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
-from typing import NamedTuple
 
 from ..model import Match, Record
 from ..text import squash
+from ..typed import NamedTuple
 
 _PAIRS = 40_000  # beyond this many possible pairs, equal texts pair in order of time instead of by nearest
+
+_SHORT = 2000  # code points
 
 
 class Group(NamedTuple):
@@ -72,8 +75,14 @@ def _without_copies(matches: list[Match]) -> tuple[list[Match], dict[tuple[str, 
     return kept, copies
 
 
-def _digest(text: str) -> bytes:
-    return blake2b(squash(text).encode("utf-8", "replace"), digest_size=16).digest()
+def _digest(text: str) -> str | bytes:
+    """What equal texts have in common: a short text itself, of a long one a digest, to hold no second copy."""
+    squashed = squash(text)
+    if len(squashed) <= _SHORT:
+        return squashed
+    from hashlib import blake2b  # deferred: 2 ms that most searches of prompts do not need
+
+    return blake2b(squashed.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def _key(record: Record) -> tuple[object, ...]:

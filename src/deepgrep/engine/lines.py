@@ -1,13 +1,15 @@
 """JSON lines from raw bytes: objects with their offsets, damage told apart, shapes counted without parsing."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from ..bytesearch import count
 from ..files import Peek, Window, sibling
 from ..text import Number
+from ..typed import NamedTuple
 
 _DECODER = json.JSONDecoder(parse_float=Number, strict=False)
 _SPACE = re.compile(r"[ \t\r\n\x00\ufeff]*")  # NUL: a crash leaves blocks of it; U+FEFF: a byte order mark

@@ -1,9 +1,11 @@
 """From a query and a machine to the sources that will be read, and an account of those that will not."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
 
 from ..discovery import Installed, Listing, Machine, installed, listing, loaded
 from ..model import Agent, Query, Role, Source, Store
+from ..typed import NamedTuple
 
 
 class AgentPlan(NamedTuple):

@@ -4,10 +4,11 @@ A store that promises where its text stands is probed as bytes, and only candida
 promises nothing is decoded whole, in order. Both ways give the same records.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from .. import registry
 from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, windows
@@ -18,6 +19,7 @@ from ..query.prefilter import Probe, markers, probe
 from ..query.prefilter import lines as probed_lines
 from ..text import clean
 from .lines import Neighbours, parse, shape
+from ..typed import NamedTuple
 
 Cancelled = Callable[[], bool]
 

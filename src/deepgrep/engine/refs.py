@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b32encode
 from hashlib import blake2b
 
 from ..model import Record
@@ -10,6 +9,6 @@ from ..model import Record
 
 def ref(record: Record) -> str:
     """`<store>:<source>:<position>.<block>:<check>`; the check tells a rewritten file from the one that was read."""
-    source = b32encode(blake2b(record.source.key.encode("utf-8", "surrogateescape"), digest_size=8).digest())[:12]
+    source = blake2b(record.source.key.encode("utf-8", "surrogateescape"), digest_size=7).hexdigest()
     check = blake2b((record.native_id or record.text).encode("utf-8", "replace"), digest_size=3).hexdigest()
-    return f"{record.store}:{source.decode().lower()}:{record.position:x}.{record.block:x}:{check}"
+    return f"{record.store}:{source}:{record.position:x}.{record.block:x}:{check}"

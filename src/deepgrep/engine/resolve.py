@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 from ..errors import UsageError
 from ..model import EFFORTS, KINDS, ORDERS, SCOPES, SPEAKERS, Effort, Filters, Order, Query, Scope, Speaker
 from ..query.parse import parse
 from ..registry import AGENT_IDS
+from ..typed import TYPE_CHECKING
 
-Surface = Literal["cli", "tui", "mcp", "library"]
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Surface = Literal["cli", "tui", "mcp", "library"]
+
 _EFFORT_WORDS = {"deep": "targeted"}
 
 

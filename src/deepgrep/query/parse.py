@@ -1,9 +1,11 @@
 """Query text to a tree of terms. Knows no bytes and no records."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..errors import UsageError
+from ..typed import NamedTuple
 
 
 class Term(NamedTuple):

@@ -5,13 +5,15 @@ without quote, backslash, slash, white space, control or inserted character stan
 its characters is spelled `\\uXXXX`, or composing (NFC) makes it from characters that a quick check tells.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ..bytesearch import Finder, View, denormalized, finder, uncased
 from ..text import fold
 from .parse import All, Any, Term, Tree
+from ..typed import NamedTuple
 
 # Characters that JSON or a reader may spell otherwise: a run is cut at them. U+FFFD stands for bytes that were none.
 _CUT = re.compile("[\\s\"\\\\/\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff]+")

@@ -1,10 +1,16 @@
 """Colours and widths of a terminal, without a library: a search must not wait for one to load."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, TextIO
+from ..typed import TYPE_CHECKING, NamedTuple
 
-When = Literal["auto", "always", "never"]
+if TYPE_CHECKING:
+    from typing import Literal, TextIO
+
+    When = Literal["auto", "always", "never"]
+
 
 
 class Style(NamedTuple):

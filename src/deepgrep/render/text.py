@@ -1,9 +1,10 @@
 """An answer for people: results grouped by conversation, one closing line that says what was read and what to try next."""
 
+from __future__ import annotations
+
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from ..engine.order import project
 from ..engine.refs import ref
@@ -12,6 +13,7 @@ from ..options import arguments
 from ..text import Snippet, safe, snippet, visible
 from ..wire import request, shown
 from .style import Style
+from ..typed import NamedTuple
 
 WHO = {"person": "you", "agent": "agent", "tool": "tool", "runtime": "runtime", "parent": "brief"}
 _AGES = ((31_536_000, "y"), (2_592_000, "mo"), (604_800, "w"), (86_400, "d"), (3600, "h"), (60, "min"))

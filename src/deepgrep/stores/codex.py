@@ -28,12 +28,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ..model import Agent, Document, Line, Lines, Near, Record, Resume, Skip, Source, Store, Traits
 from ..text import clean, instant
 from ._shapes.injected import Said, command_or_prompt
 from ._shapes.rollout import UNKNOWN, Json, is_bare_header, said
+from ..typed import NamedTuple
 
 _THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\d(?:T\d\d-\d\d-\d\d)?-([^_]+)(?:_.*)?")
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from ...model import Speaker
+from ...typed import NamedTuple
 
 
 class Said(NamedTuple):

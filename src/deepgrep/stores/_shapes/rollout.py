@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import NamedTuple
 
 from ...model import Near, Skip
 from ...text import Number, plain, squash
 from .injected import IMAGE_MARK, Said, cuts, ide, say, typed
+from ...typed import NamedTuple
 
 Json = dict[str, object]
 

@@ -1,0 +1,1 @@
+"""One module per agent. Each ends in AGENT; the registry loads it by name."""
