@@ -1,8 +1,8 @@
 """Search the history that coding agents leave on this machine. Public names only; each loads on first use."""
 
 from __future__ import annotations
-from .typed import TYPE_CHECKING
 
+from .typed import TYPE_CHECKING
 
 __version__ = "0.1.0"
 

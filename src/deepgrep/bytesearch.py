@@ -13,7 +13,7 @@ from functools import cache
 try:
     import stringzilla
 except ImportError:  # no wheel for this platform: the functions below fall back, `deepgrep doctor` says so
-    stringzilla = None  # type: ignore[assignment]
+    stringzilla = None
 
 View = memoryview | bytes
 Finder = Callable[[View, int], int]  # (view, start) -> offset of the next hit, or -1

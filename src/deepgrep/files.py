@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from types import TracebackType
+
 from .typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -270,7 +271,7 @@ class Peek:
     def _read(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes at `offset`, from the block at hand where it covers them."""
         low = offset - self._block_start
-        if 0 <= low and low + size <= len(self._block):
+        if low >= 0 and low + size <= len(self._block):
             return self._block[low : low + size]
         start = max(0, offset - _PEEK)
         block = self._fetch(start, offset + size + _PEEK - start)

@@ -10,7 +10,13 @@ from .engine.resolve import query as make_query
 from .engine.search import search as run
 from .errors import EngineError, UsageError
 from .model import Event, Finished, Query, Result, Summary
-from .typed import NamedTuple
+from .options import LISTS
+from .typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .schema import Options
 
 
 class Answer(NamedTuple):
@@ -30,12 +36,12 @@ def machine(home: str | os.PathLike[str] | None = None) -> Machine:
     return Machine(path, {})
 
 
-def request(text: str | Iterable[str] = (), **options: object) -> Query:
+def request(text: str | Iterable[str] = (), **options: Unpack[Options]) -> Query:
     """A Query from the library's words; `options` are those of `engine.resolve.query`. Raises UsageError."""
     texts = ((text,) if text else ()) if isinstance(text, str) else tuple(text)
-    options = {name: (value,) if name in ("agent", "speaker", "kind") and isinstance(value, str) else value for name, value in options.items()}
+    fields = {name: (value,) if name in LISTS and isinstance(value, str) else value for name, value in options.items()}
     try:
-        return make_query(texts, **options)  # type: ignore[arg-type]
+        return make_query(texts, **fields)  # type: ignore[arg-type]
     except TypeError as error:
         raise UsageError(f"unknown option: {error}") from error
 
@@ -45,7 +51,7 @@ def events(
     *,
     home: str | os.PathLike[str] | None = None,
     cancelled: Callable[[], bool] | None = None,
-    **options: object,
+    **options: Unpack[Options],
 ) -> Iterator[Event]:
     """Started, SourceFinished, Result and one Finished, as the search goes. Closing the iterator ends the search.
 
@@ -56,7 +62,7 @@ def events(
     return run(made, where, cancelled=cancelled) if cancelled else run(made, where)
 
 
-def search(text: str | Iterable[str] = (), *, home: str | os.PathLike[str] | None = None, **options: object) -> Answer:
+def search(text: str | Iterable[str] = (), *, home: str | os.PathLike[str] | None = None, **options: Unpack[Options]) -> Answer:
     """Search and wait for the whole answer: `search("deploy", effort="exhaustive", limit=20)`.
 
     Options as for `events`. Raises UsageError for a request that makes no sense; what is on disk raises nothing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+
 from .typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -127,15 +128,12 @@ class Near(Protocol):
 
     def before(self, count: int) -> Iterator[dict[str, object]]:
         """Up to `count` objects before this one, nearest first."""
-        ...
 
     def after(self, count: int) -> Iterator[dict[str, object]]:
         """Up to `count` objects after this one, nearest first."""
-        ...
 
     def sibling(self, relative: str, limit_bytes: int) -> str | None:
         """The text of a small file below the agent's root that this record names, or None where there is none."""
-        ...
 
 
 Decoded = Iterable[Record | Skip]
@@ -307,7 +305,7 @@ class Diagnostic(NamedTuple):
     code: str
     severity: Literal["info", "warning", "error"]
     message: str
-    count: int
+    total: int
 
 
 class Action(NamedTuple):

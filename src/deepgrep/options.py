@@ -37,7 +37,7 @@ SEARCH: tuple[Option, ...] = (
     Option("effort", ("--deep",), "switch", "the same as --effort targeted", sets="targeted", group=EFFORT),
     Option("effort", ("--exhaustive",), "switch", "the same as --effort exhaustive", sets="exhaustive", group=EFFORT),
     Option("scope", ("--scope",), "text", "which records may be returned", "SCOPE", SCOPES, group=EFFORT),
-    Option("agent", ("-a", "--agent"), "list", f"only this agent: {', '.join(AGENT_IDS)}; may be repeated", "AGENT", AGENT_IDS, group=WHICH),
+    Option("agent", ("-a", "--agent"), "list", f"only this agent: {', '.join(AGENT_IDS)}; repeatable", "AGENT", AGENT_IDS, group=WHICH),
     Option("cwd", ("--cwd",), "text", "only from this working directory or below it", "DIR", group=WHICH),
     Option("project", ("--project",), "text", "only from the project of this name, the last part of its folder", "NAME", group=WHICH),
     Option("repo", ("--repo",), "text", "only from this repository: its recorded address, or its last parts", "REPO", group=WHICH),
@@ -45,8 +45,8 @@ SEARCH: tuple[Option, ...] = (
     Option("since", ("--since",), "text", "only from then on: 2026-01-31, yesterday, 12h, 7d, 3mo", "WHEN", group=WHICH),
     Option("until", ("--until",), "text", "only up to then; a day is included whole", "WHEN", group=WHICH),
     Option("on", ("--on",), "text", "only on this day, as your clock has it", "DAY", group=WHICH),
-    Option("speaker", ("--speaker",), "list", f"only from this speaker: {', '.join(SPEAKERS)}; may be repeated", "WHO", SPEAKERS, group=WHICH),
-    Option("kind", ("--kind",), "list", f"only of this kind: {', '.join(KINDS)}; may be repeated", "KIND", KINDS, group=WHICH),
+    Option("speaker", ("--speaker",), "list", f"only from this speaker: {', '.join(SPEAKERS)}; repeatable", "WHO", SPEAKERS, group=WHICH),
+    Option("kind", ("--kind",), "list", f"only of this kind: {', '.join(KINDS)}; repeatable", "KIND", KINDS, group=WHICH),
     Option("model", ("--model",), "text", "only from models whose name holds this", "NAME", group=WHICH),
     Option("order", ("-o", "--order"), "text", "relevance (default with a TEXT), newest, or scan: as found", "ORDER", ORDERS, group=ANSWER),
     Option("limit", ("-n", "--limit"), "count", "at most this many results (default: all)", "N", group=ANSWER),
@@ -62,9 +62,7 @@ def arguments(request: Mapping[str, object]) -> list[str]:
     for option in SEARCH:
         value = request.get(option.field)
         if option.shape == "switch":
-            if option.field != "effort" and value is option.sets:
-                words.append(option.flags[-1])
-            elif option.field == "effort" and value == option.sets:
+            if (option.field != "effort" and value is option.sets) or (option.field == "effort" and value == option.sets):
                 words.append(option.flags[-1])
         elif option.field == "effort":
             if value == "prompt" and request.get("scope_given"):
@@ -72,6 +70,9 @@ def arguments(request: Mapping[str, object]) -> list[str]:
         elif option.shape == "list" and isinstance(value, (list, tuple)):
             for one in value:
                 words += [option.flags[-1], str(one)]
+        elif option.field == "order":
+            if value not in (None, "relevance" if request.get("texts") else "newest"):
+                words += [option.flags[-1], str(value)]
         elif option.shape in ("text", "count") and value not in (None, "", 0):
             words += [option.flags[-1], str(value)]
     texts = request.get("texts")

@@ -25,7 +25,12 @@ class Entry(NamedTuple):
 
 _DESKTOP = tuple(
     f"{base}/Claude/local-agent-mode-sessions"
-    for base in ("Library/Application Support", ".config", "AppData/Roaming", "AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming")
+    for base in (
+        "Library/Application Support",
+        ".config",
+        "AppData/Roaming",
+        "AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming",
+    )
 )
 
 ENTRIES: tuple[Entry, ...] = (

@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NotRequired, TypedDict
+
+
+class Options(TypedDict, total=False):
+    """The controls of a search, as the library takes them. Each is left out where the default will do."""
+
+    literal: bool
+    any: bool
+    effort: str
+    scope: str
+    order: str
+    limit: int | None
+    agent: str | Iterable[str]
+    cwd: str
+    project: str
+    repo: str
+    branch: str
+    since: str
+    until: str
+    on: str
+    speaker: str | Iterable[str]
+    kind: str | Iterable[str]
+    model: str
+    dedupe: bool
+    context: int
 
 
 class ResumeJson(TypedDict):

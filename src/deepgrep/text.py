@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+
 from .typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -109,28 +110,31 @@ def clean(text: str) -> str:
 
 
 def plain(value: object) -> str:
-    """A JSON value as readable text: strings bare, `key: value` a line, nested values indented by nothing.
+    """A JSON value as readable text: strings bare, `key: value` a line, the key of a nested value on a line of its own.
 
     Every word, number and name stands as the file spells it, so that a probe of the raw bytes stays sound.
     """
     lines: list[str] = []
-    _plain(value, "", lines)
+    pending: list[tuple[str, object]] = [("", value)]
+    while pending:  # not recursive: arguments may nest as deep as a parser allows
+        label, inner = pending.pop()
+        if isinstance(inner, dict):
+            if label:
+                lines.append(label.rstrip())
+            pending += [(f"{key}: ", deeper) for key, deeper in reversed(inner.items())]
+        elif isinstance(inner, list):
+            pending += [(label, deeper) for deeper in reversed(inner)]
+        else:
+            lines.append(label + _scalar(inner))
     return "\n".join(lines)
 
 
-def _plain(value: object, label: str, lines: list[str]) -> None:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            _plain(inner, f"{key}: ", lines)
-    elif isinstance(value, list):
-        for inner in value:
-            _plain(inner, label, lines)
-    elif isinstance(value, str):
-        lines.append(label + value)
-    elif value is None or isinstance(value, bool):
-        lines.append(label + {None: "null", True: "true", False: "false"}[value])
-    else:
-        lines.append(label + (value.raw if isinstance(value, Number) else str(value)))
+def _scalar(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return value.raw if isinstance(value, Number) else str(value)
 
 
 def _fold_char(char: str) -> str:

@@ -11,7 +11,7 @@ from collections import namedtuple
 TYPE_CHECKING = False  # type checkers take it for True, as they do typing's
 
 if TYPE_CHECKING:
-    from typing import NamedTuple
+    from typing import NamedTuple as NamedTuple  # noqa: PLC0414 - the alias says that it is for others
 else:
 
     class _Meta(type):

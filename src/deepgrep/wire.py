@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from .engine.order import project
 from .engine.refs import ref
 from .model import ROLE_OF, Query, Record, Result, Resume, Summary
@@ -10,7 +9,7 @@ from .text import clean, rfc3339
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .schema import ResumeJson, RecordJson, ResultJson, RequestJson, SummaryJson
+    from .schema import RecordJson, RequestJson, ResultJson, ResumeJson, SummaryJson
 
 SCHEMA_VERSION = 1
 
@@ -115,7 +114,7 @@ def summary(closing: Summary) -> SummaryJson:
         "status": {"state": state.state, "reason": state.reason, "conditions": list(state.conditions)},
         "outcome": closing.outcome,
         "coverage": closing.coverage,  # type: ignore[typeddict-item]
-        "diagnostics": [{"code": d.code, "severity": d.severity, "message": d.message, "count": d.count} for d in closing.diagnostics],
+        "diagnostics": [{"code": d.code, "severity": d.severity, "message": d.message, "count": d.total} for d in closing.diagnostics],
         "next_actions": [
             {
                 "id": action.id,

@@ -18,8 +18,8 @@ from ..model import Event, Finished, Query, Result, SourceFinished, Started, Sum
 from ..options import SEARCH, Option
 from ..render.style import style, width
 from ..render.text import Page, closing, flat, grouped
-from ..wire import exit_status
 from ..typed import TYPE_CHECKING
+from ..wire import exit_status
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -191,7 +191,8 @@ def _watched(events: Iterator[Event], progress: _Progress) -> Iterator[Event]:
 def _print(events: Iterator[Event], made: Query, options: argparse.Namespace, home: str) -> int:
     if options.json or options.ndjson:
         return _print_json(events, options, home)
-    page = Page(style(options.color, sys.stdout, os.environ), width(sys.stdout, os.environ), home, time.time(), options.explain, options.refs)
+    out, variables = sys.stdout, os.environ
+    page = Page(style(options.color, out, variables), width(out, variables), home, time.time(), options.explain, options.refs)
     held: list[Result] = []
     for event in events:
         if isinstance(event, Result):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import EngineError
 from ..model import Action, Diagnostic, Effort, Query, Reading, Source, Status
-from .plan import AgentPlan, Plan
 from ..typed import NamedTuple
+from .plan import AgentPlan, Plan
 
 PRECEDENCE = ("failed", "cancelled", "truncated", "approximate", "bounded", "complete")
 ASKS_FOR = {
@@ -36,23 +36,23 @@ OPENED = ("prompt_sources", "conversation_sources", "proofs", "bytes")
 
 Coverage = dict[str, object]
 
-# What a reader should know of each code that can appear in diagnostics. {n} is the count.
+# What a reader should know of each code that can appear in diagnostics; `{}` is the number.
 _SAYS: Mapping[str, tuple[str, str]] = {
-    "source_failure": ("error", "sources could not be read"),
-    "malformed": ("warning", "lines are no record: cut off, glued to damage, or not JSON"),
-    "torn_tail": ("info", "files end in an unfinished line, as when their agent is writing"),
-    "oversized": ("warning", "lines are longer than the cap and were passed over"),
-    "undecodable": ("warning", "records nest too deep or hold numbers too long to decode"),
-    "unknown_shape": ("warning", "records have a shape that is not known"),
-    "superseded": ("info", "records are earlier snapshots of a later one"),
-    "paste_missing": ("info", "pasted texts are no longer on disk, so only their placeholders were searched"),
-    "replaced": ("info", "lines hold bytes that are not UTF-8; they were replaced"),
-    "context": ("info", "matches in injected context were left out; ask with --kind context"),
-    "copies": ("info", "files are second copies of others and were read once"),
-    "refused": ("warning", "links lead out of their agent's folder and were not followed"),
-    "unsupported_store": ("warning", "sources are of a kind that is not supported yet"),
-    "root_missing": ("warning", "an agent's variable names a folder that is not there"),
-    "no_agent_found": ("warning", "no agent's history was found"),
+    "source_failure": ("error", "{} sources could not be read"),
+    "malformed": ("warning", "{} lines are no record: cut off, glued to damage, or not JSON"),
+    "torn_tail": ("info", "{} files end in an unfinished line, as when their agent is writing"),
+    "oversized": ("warning", "{} lines are longer than the cap and were passed over"),
+    "undecodable": ("warning", "{} records nest too deep or hold numbers too long to decode"),
+    "unknown_shape": ("warning", "{} records have a shape that is not known"),
+    "superseded": ("info", "{} records are earlier snapshots of a later one"),
+    "paste_missing": ("info", "{} pasted texts are no longer on disk, so only their placeholders were searched"),
+    "replaced": ("info", "{} lines hold bytes that are not UTF-8; they were replaced"),
+    "context": ("info", "{} matches in injected context were left out; ask with --kind context"),
+    "copies": ("info", "{} files are second copies of others and were read once"),
+    "refused": ("warning", "{} links lead out of their agent's folder and were not followed"),
+    "unsupported_store": ("warning", "{} sources are of a kind that is not supported yet"),
+    "root_missing": ("warning", "a variable names a folder that is not there (agents: {})"),
+    "no_agent_found": ("warning", "no agent's history was found here"),
 }
 
 
@@ -89,7 +89,7 @@ def _part(query: Query, account: Account, folded: int) -> dict[str, dict[str, ob
     sources = dict.fromkeys(SOURCE_COUNTS, 0)
     sources.update(
         discovered=planned + listed.copies + listed.refused, eligible=planned, planned=planned,
-        attempted=len(readings), skipped=planned - len(readings), **ends,
+        attempted=len(readings), skipped=planned - len(readings), **{str(name): number for name, number in ends.items()},
     )  # fmt: skip
     _check(sources)
     counts: Counter[str] = Counter()
@@ -212,7 +212,8 @@ def completed_effort(effort: Effort, state: Status, result: str) -> Effort | Non
 def diagnostics(covered: Coverage, plan: Plan) -> tuple[Diagnostic, ...]:
     """One line for each thing that a reader of the answer should know, worst first."""
     sources, records = covered["sources"], covered["records"]
-    assert isinstance(sources, dict) and isinstance(records, dict)
+    assert isinstance(sources, dict)
+    assert isinstance(records, dict)
     counts = {"source_failure": sources["failed"], "unsupported_store": sources["unsupported"], "replaced": records["replaced"]}
     counts |= records["skipped"] | records["withheld"]
     counts["copies"] = sum(one.listing.copies for one in plan.agents)
@@ -222,8 +223,8 @@ def diagnostics(covered: Coverage, plan: Plan) -> tuple[Diagnostic, ...]:
     out = []
     for code, count in counts.items():
         if count:
-            severity, message = _SAYS.get(code, ("info", f"records were skipped: {code}"))
-            out.append(Diagnostic(code, severity, message, count))  # type: ignore[arg-type]
+            severity, message = _SAYS.get(code, ("info", f"{{}} records were skipped: {code}"))
+            out.append(Diagnostic(code, severity, message.format(f"{count:,}"), count))  # type: ignore[arg-type]
     return tuple(sorted(out, key=lambda d: (("error", "warning", "info").index(d.severity), d.code)))
 
 

@@ -49,7 +49,7 @@ def _named_day(text: str) -> date | None:
 
 def _midnight(day: date) -> int:
     # A naive time means local time; astimezone() knows the offset that holds on that day.
-    return _us(datetime(day.year, day.month, day.day).astimezone())  # noqa: DTZ001 - local on purpose
+    return _us(datetime(day.year, day.month, day.day).astimezone())
 
 
 def _moment(text: str) -> int:

@@ -30,8 +30,9 @@ class _Slot:
     __slots__ = ("match", "members", "ranks")
 
     def __init__(self, match: Match, rank: tuple[int, int]) -> None:
-        self.match, self.members, self.ranks = match, [], {rank}
-        self.members: list[Record]
+        self.match = match
+        self.members: list[Record] = []
+        self.ranks = {rank}
 
 
 def fold(matches: Iterable[Match]) -> list[Group]:
@@ -45,7 +46,7 @@ def fold(matches: Iterable[Match]) -> list[Group]:
     _adopt_rows_without_id(slots)
     place = {_identity(match.record): index for index, match in enumerate(matches)}
     groups = [
-        Group(slot.match, tuple(slot.members) + tuple(copy for r in (slot.match.record, *slot.members) for copy in copies.get(_identity(r), ())))
+        Group(slot.match, (*slot.members, *(copy for r in (slot.match.record, *slot.members) for copy in copies.get(_identity(r), ()))))
         for bucket in slots.values()
         for slot in bucket
     ]

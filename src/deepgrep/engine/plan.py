@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ..discovery import Installed, Listing, Machine, installed, listing, loaded
 from ..model import Agent, Query, Role, Source, Store
 from ..typed import NamedTuple
@@ -54,9 +53,8 @@ def plan(query: Query, machine: Machine) -> Plan:
         declared = loaded(found)
         stores = [store for store in declared.stores if admitted(store, query)]
         agents.append(AgentPlan(agent_id, declared, found, listing(found, stores)))
-    for agent_id in query.filters.agents:
-        if agent_id not in here:
-            agents.append(AgentPlan(agent_id, None, Installed(agent_id, ()), Listing(())))
+    absent = [agent_id for agent_id in query.filters.agents if agent_id not in here]
+    agents += [AgentPlan(agent_id, None, Installed(agent_id, ()), Listing(())) for agent_id in absent]
     sources = [source for one in agents for source in one.listing.sources]
     return Plan(tuple(agents), tuple(sorted(sources, key=_place)))
 

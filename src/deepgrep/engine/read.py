@@ -18,8 +18,8 @@ from ..query.parse import parse as parse_query
 from ..query.prefilter import Probe, markers, probe
 from ..query.prefilter import lines as probed_lines
 from ..text import clean
-from .lines import Neighbours, parse, shape
 from ..typed import NamedTuple
+from .lines import Neighbours, parse, shape
 
 Cancelled = Callable[[], bool]
 

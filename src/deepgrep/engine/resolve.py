@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from ..errors import UsageError
-from ..model import EFFORTS, KINDS, ORDERS, SCOPES, SPEAKERS, Effort, Filters, Order, Query, Scope, Speaker
+from ..model import EFFORTS, KINDS, ORDERS, SCOPES, SPEAKERS, Effort, Filters, Query, Scope
 from ..query.parse import parse
 from ..registry import AGENT_IDS
 from ..typed import TYPE_CHECKING
@@ -37,7 +37,7 @@ def controls(surface: Surface, effort: str | None, scope: str | None) -> tuple[E
     return asked, inferred, False  # type: ignore[return-value]
 
 
-def query(  # noqa: PLR0913 - the one place where every control of a request comes together
+def query(
     texts: Iterable[str] = (),
     *,
     surface: Surface = "library",

@@ -17,13 +17,13 @@ class Term(NamedTuple):
 class All(NamedTuple):
     """Every part must hold; with no parts, everything passes."""
 
-    parts: "tuple[Tree, ...]"
+    parts: tuple[Tree, ...]
 
 
 class Any(NamedTuple):
     """At least one part must hold."""
 
-    parts: "tuple[Tree, ...]"
+    parts: tuple[Tree, ...]
 
 
 Tree = Term | All | Any
@@ -52,7 +52,7 @@ def terms(tree: Tree) -> tuple[str, ...]:
 
 
 def _terms(text: str) -> list[Term]:
-    """Words at white space; a quote that opens a word opens a phrase, in which `\\"` is a quote."""
+    r"""Words at white space; a quote that opens a word opens a phrase, in which `\\"` is a quote."""
     out: list[Term] = []
     at = 0
     while at < len(text):

@@ -1,4 +1,4 @@
-"""What a query needs to find in raw bytes: a necessary condition, never the verdict.
+r"""What a query needs to find in raw bytes: a necessary condition, never the verdict.
 
 Sound for a store whose records' text stands in its own bytes (`Traits.text_in`): there, every maximal run of a term
 without quote, backslash, slash, white space, control or inserted character stands in the bytes as UTF-8, or one of
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from ..bytesearch import Finder, View, denormalized, finder, uncased
 from ..text import fold
-from .parse import All, Any, Term, Tree
 from ..typed import NamedTuple
+from .parse import Any, Term, Tree
 
 # Characters that JSON or a reader may spell otherwise: a run is cut at them. U+FFFD stands for bytes that were none.
 _CUT = re.compile("[\\s\"\\\\/\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff]+")
@@ -63,7 +63,7 @@ def markers(found: tuple[bytes, ...]) -> Probe:
 
 
 def _escaped(alternatives: tuple[str, ...]) -> Finder:
-    """Finds a `\\u` spelling of a character that could take part in one of the runs."""
+    r"""Finds a `\\u` spelling of a character that could take part in one of the runs."""
     chars = set("".join(alternatives))
     wanted = {f"00{ord(v):02x}" for char in chars if char.isascii() for v in (char, char.upper())}
     wanted |= {f"{ord(_FOLDS_TO_ASCII[char]):04x}" for char in chars if char in _FOLDS_TO_ASCII}

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 
 from .. import wire
 from ..model import Result, Summary
+from ..typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..schema import DocumentJson
 
 
 def document(results: Sequence[Result], closing: Summary, home: str, *, explain: bool = False) -> str:
     """The whole answer as one JSON document on one line."""
-    doc: wire.DocumentJson = {
+    doc: DocumentJson = {
         "schema_version": wire.SCHEMA_VERSION,
         "results": [wire.result(found, home, explain=explain) for found in results],
         "summary": wire.summary(closing),

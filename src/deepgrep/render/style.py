@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+
 from ..typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from ..engine.refs import ref
 from ..model import Query, Record, Result, Summary
 from ..options import arguments
 from ..text import Snippet, safe, snippet, visible
+from ..typed import NamedTuple
 from ..wire import request, shown
 from .style import Style
-from ..typed import NamedTuple
 
 WHO = {"person": "you", "agent": "agent", "tool": "tool", "runtime": "runtime", "parent": "brief"}
 _AGES = ((31_536_000, "y"), (2_592_000, "mo"), (604_800, "w"), (86_400, "d"), (3600, "h"), (60, "min"))
@@ -155,7 +155,8 @@ def _one_line(text: str, limit: int) -> str:
 def _neighbours(result: Result, page: Page) -> Iterator[str]:
     for mark, records in (("-", result.before), ("+", result.after)):
         for record in records:
-            yield f"    {page.style.faint}{mark} {WHO[record.speaker]}: {_one_line(record.text, max(40, page.width - 16))}{page.style.reset}"
+            line = _one_line(record.text, max(40, page.width - 16))
+            yield f"    {page.style.faint}{mark} {WHO[record.speaker]}: {line}{page.style.reset}"
 
 
 def closing(summary: Summary, page: Page) -> Iterator[str]:
@@ -171,7 +172,7 @@ def closing(summary: Summary, page: Page) -> Iterator[str]:
     yield f"{style.faint}{line}{style.reset}"
     for found in summary.diagnostics:
         if found.severity in ("error", "warning"):
-            yield f"{style.warning}deepgrep: {found.count} {found.message}{style.reset}"
+            yield f"{style.warning}deepgrep: {found.message}{style.reset}"
 
 
 def _count(number: int, noun: str) -> str:

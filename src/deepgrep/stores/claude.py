@@ -33,9 +33,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ..model import Agent, Decoded, Facts, Line, Lines, Near, Record, Resume, Skip, Source, Speaker, Store, Text, Traits
 from ..text import clean, instant, plain
+from ..typed import NamedTuple
 from ._shapes.blocks import BLOBS, block_text, blocks, joined, mapping, readable, string
 from ._shapes.envelopes import Said, command_or_prompt, utterances
-from ..typed import NamedTuple
 
 _PASTE_LIMIT_BYTES = 4 << 20
 _UNKNOWN = Skip("unknown_shape")

@@ -31,9 +31,9 @@ from collections.abc import Iterator
 
 from ..model import Agent, Document, Line, Lines, Near, Record, Resume, Skip, Source, Store, Traits
 from ..text import clean, instant
+from ..typed import NamedTuple
 from ._shapes.injected import Said, command_or_prompt
 from ._shapes.rollout import UNKNOWN, Json, is_bare_header, said
-from ..typed import NamedTuple
 
 _THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\d(?:T\d\d-\d\d-\d\d)?-([^_]+)(?:_.*)?")
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")

@@ -12,8 +12,8 @@ from itertools import chain
 
 from ...model import Near, Skip
 from ...text import Number, plain, squash
-from .injected import IMAGE_MARK, Said, cuts, ide, say, typed
 from ...typed import NamedTuple
+from .injected import IMAGE_MARK, Said, cuts, ide, say, typed
 
 Json = dict[str, object]
 
