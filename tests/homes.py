@@ -74,6 +74,7 @@ class Manifest(NamedTuple):
     unsupported: frozenset[str]
     extras: frozenset[str]
     untouched: frozenset[str]
+    unmarked: frozenset[str]  # transcripts whose lines look like what lies inside a line: a fragment glued before one costs it
     records: tuple[dict[str, object], ...]
 
     @property
@@ -87,7 +88,8 @@ def manifest(agent: str) -> Manifest:
     folder = STORES / agent
     given = tomllib.loads((folder / "manifest.toml").read_text(encoding="utf-8"))
     records = tuple(given.pop("record", ()))
-    lists = {name: given.pop(name, []) for name in ("prompts", "transcripts", "twins", "unsupported", "extras", "untouched")}
+    names = ("prompts", "transcripts", "twins", "unsupported", "extras", "untouched", "unmarked")
+    lists = {name: given.pop(name, []) for name in names}
     assert not given, f"{agent}: unknown keys in the manifest: {sorted(given)}"
     for name, files in lists.items():
         assert len(files) == len(set(files)), f"{agent}: a file stands twice under {name}"

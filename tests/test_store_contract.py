@@ -198,7 +198,8 @@ def test_only_the_manifests_words_are_a_persons(own: Manifest) -> None:
     """What the manifest ascribes to a person is all that comes out as a person's."""
     written = {(record["file"], record["text"]) for record in own.records if record["speaker"] == "person"}
     found = {(name, r.text) for name, reading in readings(own.home, own.agent).items() for r in spoken(reading) if r.speaker == "person"}
-    assert found == written
+    assert found - written == set()
+    assert written - found == set()
 
 
 def golden_lines(home: Path, agent_id: str) -> Iterator[str]:
@@ -337,13 +338,16 @@ def test_damage_between_any_two_lines_costs_skips_and_never_a_neighbour(own: Man
     damage = {**DAMAGE, **HARMLESS}[kind]
     for source, raw in line_files(own):
         lines = raw.splitlines(keepends=True)
-        if len(lines) < 2:
+        glued = not damage.endswith(b"\n")
+        if len(lines) < 2 or (glued and os.path.relpath(source.path, own.home) in own.unmarked):
             continue
         before = damaged(source, raw, tmp_path)
         after = damaged(source, damage.join(lines), tmp_path)
         assert_same_records(before, after, source.key)
-        added = total(after) - total(before)
-        assert added >= len(lines) - 2 if kind in DAMAGE else added == 0, (source.key, skips(before), skips(after))
+        if glued:  # a line that was damaged before stays one damaged line
+            assert total(after) >= len(lines) - 1, (source.key, skips(before), skips(after))
+        else:
+            assert total(after) - total(before) == (len(lines) - 1 if kind in DAMAGE else 0), (source.key, skips(before), skips(after))
 
 
 def test_damage_is_counted_the_same_by_a_probing_search_that_finds_a_neighbour(own: Manifest, tmp_path: Path) -> None:
@@ -355,7 +359,7 @@ def test_damage_is_counted_the_same_by_a_probing_search_that_finds_a_neighbour(o
         after = damaged(source, b"null\n[]\n".join(lines), tmp_path, word)
         assert_same_records(before, after, source.key)
         assert before.matches
-        assert skips(after)["malformed"] - skips(before).get("malformed", 0) == 2 * (len(lines) - 1)
+        assert skips(after).get("malformed", 0) - skips(before).get("malformed", 0) == 2 * (len(lines) - 1)
 
 
 def test_carriage_returns_and_a_byte_order_mark_cost_nothing(own: Manifest, tmp_path: Path) -> None:
@@ -583,13 +587,13 @@ def long_source(own: Manifest, tmp_path: Path) -> tuple[Task, Path, bytes]:
 
 def test_a_file_that_shrinks_while_read_fails_and_keeps_what_was_read(own: Manifest, tmp_path: Path) -> None:
     task, path, raw = long_source(own, tmp_path)
-    whole = Counter(map(said, spoken(read(task))))
+    whole = Counter((r.speaker, r.kind, r.text) for r in spoken(read(task)))
     cut = len(raw) // 2
     after = read(task, _Once(lambda: os.truncate(path, cut)))
     assert (after.outcome, after.reason) == ("failed", "changed_while_read")
-    kept = Counter(map(said, spoken(after)))
+    kept = Counter((r.speaker, r.kind, r.text) for r in spoken(after))
     assert kept <= whole
-    assert after.matches
+    assert 0 < kept.total() < whole.total()
 
 
 def test_a_file_that_is_replaced_while_read_is_read_as_it_was(own: Manifest, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
@@ -112,6 +113,7 @@ def loaded(found: Installed) -> Agent:
 
 
 Identity = tuple[int, int]
+_DEPTH = 64  # folders below a root; deeper is a loop or an attack
 _Want = tuple[Store, tuple[str, ...]]
 
 
@@ -125,6 +127,7 @@ class _Walk:
         self.broken: list[tuple[Source, str]] = []
         self.refused = 0
         self._visited: set[Identity] = set()
+        self._linked = False  # was the name last looked at a link?
 
     def run(self) -> None:
         pending = [(self.place.path, "", self.start)]
@@ -165,48 +168,45 @@ class _Walk:
             return []
 
     def _enters(self, path: str, relative: str, wants: list[_Want]) -> bool:
+        found = self._status(path, relative, wants[0][0])
+        if found is None or not stat.S_ISDIR(found.st_mode):
+            return False
+        identity = (found.st_dev, found.st_ino)
+        if identity in self._visited and self._linked or relative.count("/") > _DEPTH:
+            return False
+        self._visited.add(identity)
+        return True
+
+    def _status(self, path: str, relative: str, store: Store) -> os.stat_result | None:
+        """What a name stands for, links followed; None where it is gone, refused, or (counted) out of reach."""
         try:
-            status = os.stat(path)
-        except OSError as error:
-            if isinstance(error, PermissionError):
-                self._fail(path, relative, wants[0][0], "folder_unreadable")
-            return False
-        if not os.path.isdir(path):
-            return False
-        if os.path.islink(path):
+            found = os.lstat(path)
+            self._linked = stat.S_ISLNK(found.st_mode)
+            if not self._linked:
+                return found
             if not inside(path, self.place.path):
                 self.refused += 1
-                return False
-            if (status.st_dev, status.st_ino) in self._visited:
-                return False
-        elif relative.count("/") > 64:
-            return False
-        self._visited.add((status.st_dev, status.st_ino))
-        return True
+                return None
+            return os.stat(path)
+        except OSError as error:
+            if isinstance(error, PermissionError):
+                self._fail(path, relative, store, "permission")
+            return None
 
     def _file(self, path: str, relative: str, store: Store) -> None:
         name = relative.rpartition("/")[2]
         ending = next((e for e in store.endings if name.endswith(e)), None)
         if ending is None or any(_fits(name, pattern) for pattern in store.unless):
             return
-        try:
-            link = os.path.islink(path)
-            status = os.stat(path)
-        except OSError as error:
-            if isinstance(error, PermissionError):
-                self._fail(path, relative, store, "permission")
+        found = self._status(path, relative, store)
+        if found is None or stat.S_ISDIR(found.st_mode):
             return
-        if os.path.isdir(path):
-            return
-        if link and not inside(path, self.place.path):
-            self.refused += 1
-            return
-        base = relative.removesuffix(ending) if ending else relative
+        base = relative.removesuffix(ending)
         key = self.place.prefix + base + store.endings[0]
         source = Source(
-            self.agent_id, store.id, store.role, path, key, status.st_size, status.st_mtime_ns, base.rpartition("/")[2], self.place.path
+            self.agent_id, store.id, store.role, path, key, found.st_size, found.st_mtime_ns, base.rpartition("/")[2], self.place.path
         )
-        self.files.append((source, (status.st_dev, status.st_ino), store.endings.index(ending)))
+        self.files.append((source, (found.st_dev, found.st_ino), store.endings.index(ending)))
 
     def _fail(self, path: str, relative: str, store: Store, code: str) -> None:
         source = Source(self.agent_id, store.id, store.role, path, self.place.prefix + relative, 0, 0, "", self.place.path)

@@ -78,49 +78,68 @@ class OpenFile:
     def __init__(self, path: str) -> None:
         self.path = path
         self.bytes_read = 0  # of content: decompressed where the file is compressed
-        raw, status = _open(path)
-        self._descriptor = raw.fileno()
+        self._raw, status = _open(path)
         self.size, self.identity = status.st_size, (status.st_dev, status.st_ino)
         self.compressed = path.endswith(".zst")
-        self._stream: _Stream = _Bounded(raw, self.size)
+        self._at = 0
+        self._stream: _Stream | None = None
         if self.compressed:
             try:
-                self._stream = _decompressed(self._stream)
+                self._stream = _decompressed(_Bounded(self._raw, self.size))
             except Unsupported:
-                raw.close()
+                self._raw.close()
                 raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stream.close()
+        if self._stream:
+            self._stream.close()
+        self._raw.close()
 
     def readinto(self, view: memoryview) -> int:
         """Fill the view as far as one read goes; 0 at the end."""
+        if self._stream:
+            return self._decompress(self._stream, view)
+        left = self.size - self._at
+        if left <= 0:
+            return 0
         try:
-            got = self._stream.readinto(view) or 0
+            got = self._raw.readinto(view if left >= len(view) else view[:left]) or 0
+        except OSError as error:
+            raise Unreadable(_code(error)) from error
+        self._at += got
+        self.bytes_read += got
+        return got
+
+    def _decompress(self, stream: _Stream, view: memoryview) -> int:
+        try:
+            got = stream.readinto(view) or 0
         except OSError as error:
             raise Unreadable(_code(error)) from error
         except Exception as error:
-            if self.compressed and (isinstance(error, EOFError) or type(error).__name__ == "ZstdError"):
+            if isinstance(error, EOFError) or type(error).__name__ == "ZstdError":
                 raise Unreadable("damaged_compression") from error
             raise
         self.bytes_read += got
-        if self.compressed and self.bytes_read > (1 << 30) + EXPANSION_CAP * self.size:
+        if self.bytes_read > (1 << 30) + EXPANSION_CAP * self.size:
             raise Unreadable("expands_too_far")
         return got
 
     def seek(self, offset: int) -> None:
         """Go to an offset of the content. Going back in a compressed file decompresses from its start."""
         try:
-            self._stream.seek(offset)
+            if self._stream:
+                self._stream.seek(offset)
+            else:
+                self._at = self._raw.seek(min(offset, self.size))
         except (OSError, EOFError) as error:
             raise Unreadable(_code(error) if isinstance(error, OSError) else "damaged_compression") from error
 
     def shrank(self) -> bool:
         """Is there less on disk than when the file was opened?"""
-        return os.fstat(self._descriptor).st_size < self.size
+        return os.fstat(self._raw.fileno()).st_size < self.size
 
     def whole(self, cap: int = DOCUMENT_CAP) -> bytes:
         """All of a small file. Raises Unreadable("oversized") beyond `cap` bytes."""
@@ -177,6 +196,7 @@ class Window(NamedTuple):
     oversized: int  # lines passed over just before this window
 
 
+_SPARE_CAP = 8 << 20  # bytes of a grown window that are kept for the next file
 _spare: list[bytearray] = []  # allocating a window costs more than reading a small file into it
 
 
@@ -185,11 +205,12 @@ def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Itera
 
     A line longer than the window makes the buffer grow, up to `cap` bytes; a longer one is passed over.
     """
-    buffer = _spare.pop() if size == WINDOW and _spare else bytearray(size)
+    buffer = _spare.pop() if _spare and size <= len(_spare[-1]) else bytearray(size)
+    limit = size  # how far the buffer is filled: its cache-friendly front, more only for a line that needs it
     have = start = oversized = 0  # `have` bytes at the front of the buffer stand at offset `start`
     passing = False  # inside a line that is too long
     try:
-        while got := file.readinto(memoryview(buffer)[have:]):
+        while got := file.readinto(memoryview(buffer)[have:limit]):
             filled = have + got
             if passing:
                 cut = buffer.find(b"\n", 0, filled) + 1
@@ -203,20 +224,21 @@ def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Itera
             end = buffer.rfind(b"\n", fresh, filled) + 1
             if not end:
                 have = filled
-                if have == len(buffer):
-                    if have >= cap:
-                        passing, oversized, start, have = True, oversized + 1, start + have, 0
-                        del buffer[size:]
-                    else:
-                        buffer.extend(bytes(min(len(buffer), cap - len(buffer))))
+                if have >= cap:
+                    passing, oversized, start, have, limit = True, oversized + 1, start + have, 0, size
+                elif have == limit:
+                    limit = min(2 * limit, cap)
+                    if limit > len(buffer):
+                        buffer.extend(bytes(limit - len(buffer)))
                 continue
             yield Window(buffer, end, start, oversized)
             have, start, oversized = filled - end, start + end, 0
             buffer[:have] = buffer[end:filled]
+            limit = size if have < size else min(2 * have, len(buffer))
         if have or oversized:
             yield Window(buffer, have, start, oversized)
     finally:
-        if size == WINDOW and len(buffer) == WINDOW and len(_spare) < 2:
+        if WINDOW <= len(buffer) <= _SPARE_CAP and len(_spare) < 2:
             _spare.append(buffer)
 
 

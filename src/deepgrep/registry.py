@@ -40,6 +40,7 @@ ENTRIES: tuple[Entry, ...] = (
 
 AGENT_IDS: tuple[str, ...] = tuple(entry.id for entry in ENTRIES)
 _loaded: dict[str, Agent] = {}
+_stores: dict[str, Store] = {}
 
 
 def agent(agent_id: str) -> Agent:
@@ -53,7 +54,8 @@ def agent(agent_id: str) -> Agent:
 
 def store(store_id: str) -> Store:
     """The store with this id, `<agent>.<name>`."""
-    found = next((s for s in agent(store_id.partition(".")[0]).stores if s.id == store_id), None)
-    if found is None:
+    if store_id not in _stores:
+        _stores.update({one.id: one for one in agent(store_id.partition(".")[0]).stores})
+    if store_id not in _stores:
         raise UsageError(f"unknown store {store_id!r}")
-    return found
+    return _stores[store_id]
