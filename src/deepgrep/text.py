@@ -155,8 +155,11 @@ def fold(text: str) -> str:
 
 
 def squash(text: str) -> str:
-    """White space folded: what two spellings of one utterance are compared by."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    """Composed and without white space: what two spellings of one utterance are compared by.
+
+    A history glues a paste to what was typed around it; the transcript sets it apart on lines of its own.
+    """
+    return "".join(unicodedata.normalize("NFC", text).split())
 
 
 class Folded(NamedTuple):

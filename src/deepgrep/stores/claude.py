@@ -478,7 +478,7 @@ _TRANSCRIPT = Lines(
 )
 # A marked paste joins what stood on both sides of its marks: `always`. Added: the colon after a key of a tool's arguments, the mark
 # of a bang command or a memory note.
-_TRAITS = Traits(text_in="line", inserted=":!#", always=(b"<pasted_content",), append_only=True)
+_TRAITS = Traits(text_in="line", inserted=":!#", append_only=True)
 
 AGENT = Agent(
     "claude",

@@ -6,7 +6,7 @@ Pure text. Knows no line and no field of one; a row's own marks are its reader's
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ...model import Speaker
 from ...typed import NamedTuple
@@ -40,7 +40,8 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Speaker, str], ...] = (
     (re.compile(r"Stop hook feedback:"), "runtime", "notice"),
     (re.compile(r"(?:Another Claude session sent a message:\s*)?<teammate-message [a-z_]+="), "parent", "brief"),
 )
-# 2.1.27x and later mark a paste with lines of their own, blank lines around them; taken out, the text is what was typed and pasted.
+# 2.1.27x and later mark a paste with lines of their own, blank lines around them. White space stays where they are taken out:
+# glued together, the words on both sides would stand nowhere in the line's own bytes.
 _PASTE_MARK = re.compile(r'(?:\n\n)?<pasted_content id="([^"\n]{0,64})">\n?')
 # A path such as /etc/hosts is no command.
 _COMMAND = re.compile(r"\s*(?:/[A-Za-z][\w:.-]*(?:\s|\Z)|!\s*\S)")
@@ -65,7 +66,7 @@ def _lead(text: str, tags: frozenset[str]) -> tuple[dict[str, str], str]:
 
 
 def _unmarked(text: str) -> str:
-    """The text without the marks around its pastes; an opening without its end stays."""
+    """The text without the marks around its pastes, white space between the pieces; an opening without its end stays."""
     pieces: list[str] = []
     at = 0
     while found := _PASTE_MARK.search(text, at):
@@ -75,7 +76,15 @@ def _unmarked(text: str) -> str:
             break
         pieces += (text[at : found.start()], text[found.end() : end.start()])
         at = end.end()
-    return "".join((*pieces, text[at:]))
+    return _spaced((*pieces, text[at:]))
+
+
+def _spaced(pieces: Iterable[str]) -> str:
+    """The pieces in one text, a line feed between two that would touch."""
+    out = ""
+    for piece in pieces:
+        out += ("\n" if out and piece and not out[-1].isspace() and not piece[0].isspace() else "") + piece
+    return out
 
 
 def _command(text: str) -> Said | None:
