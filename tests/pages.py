@@ -38,7 +38,8 @@ class Ran(NamedTuple):
     @property
     def lines(self) -> list[str]:
         """What a reader sees: standard output, then standard error, then the status unless it is 0."""
-        return [*self.out.splitlines(), *self.err.splitlines(), *([f"(exit {self.status})"] if self.status else [])]
+        text = (self.out + self.err).replace("\x1b", "\u241b")  # a page holds no escape character
+        return [*(text.removesuffix("\n").split("\n") if text else ()), *([f"(exit {self.status})"] if self.status else [])]
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -73,11 +74,11 @@ def matches(wanted: list[str], got: list[str]) -> bool:
 class _Frozen(datetime.datetime):
     @classmethod
     def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
-        return datetime.datetime.fromtimestamp(NOW_S, tz)
+        return datetime.datetime.fromtimestamp(time.time(), tz)
 
 
 @contextlib.contextmanager
-def frozen(folder: Path, variables: dict[str, str]) -> Iterator[None]:
+def frozen(folder: Path, variables: dict[str, str], now_s: int) -> Iterator[None]:
     """A place, an environment and a clock that stands still."""
     import deepgrep.engine.dates
 
@@ -86,14 +87,14 @@ def frozen(folder: Path, variables: dict[str, str]) -> Iterator[None]:
         for name, value in variables.items():
             patch.setenv(name, value)
         time.tzset()
-        patch.setattr(time, "time", lambda: float(NOW_S))
+        patch.setattr(time, "time", lambda: float(now_s))
         patch.setattr(time, "monotonic", lambda: 0.0)
         patch.setattr(deepgrep.engine.dates, "datetime", _Frozen)
         yield
     time.tzset()
 
 
-def run(command: str, folder: Path) -> Ran:
+def run(command: str, folder: Path, now_s: int = NOW_S) -> Ran:
     """Run `[NAME=value ...] deepgrep ...` in this process, as if typed in `folder`."""
     from deepgrep.cli.main import main
 
@@ -104,7 +105,7 @@ def run(command: str, folder: Path) -> Ran:
         variables[name] = value
     assert words.pop(0) == "deepgrep", command
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n", write_through=True) for _ in range(2))
-    with frozen(folder, variables), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with frozen(folder, variables, now_s), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             status = main(words)
         except SystemExit as stop:
@@ -120,7 +121,7 @@ def lay(block: Block, folder: Path) -> None:
     for line in block.lines:
         if line.startswith("=== "):
             held[line[4:]] = []
-        elif line:
+        elif held:
             list(held.values())[-1].append(line)
     for name, lines in held.items():
         path = home / name

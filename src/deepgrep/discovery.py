@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
 
@@ -91,12 +91,11 @@ def _candidates(root: Root, machine: Machine) -> Iterator[tuple[str, str]]:
 def listing(found: Installed, stores: Iterable[Store]) -> Listing:
     """Every source of these stores, sorted by store and key. The same for any order in which folders list their names."""
     wanted = tuple(stores)
-    sources: list[tuple[Source, Identity]] = []
+    sources: list[_Found] = []
     broken: list[tuple[Source, str]] = []
     copies = refused = 0
     for place in found.places:
-        here = [store for store in wanted if store.root == place.root]
-        walk = _Walk(found.id, place, here)
+        walk = _Walk(found.id, place, [store for store in wanted if store.root == place.root])
         walk.run()
         kept, twins = _without_twins(walk.files)
         sources += kept
@@ -104,7 +103,25 @@ def listing(found: Installed, stores: Iterable[Store]) -> Listing:
         copies += twins
         refused += walk.refused
     unique, second_names = _without_second_names(sources)
-    return Listing(tuple(s for s, _ in unique), tuple(sorted(broken)), copies + second_names, refused)
+    return Listing(tuple(one.source for one in unique), tuple(sorted(broken)), copies + second_names, refused)
+
+
+class Located(NamedTuple):
+    """Files whose names were wanted. `left` is what remains of the budget; below 0 the walk gave up."""
+
+    sources: tuple[Source, ...]
+    left: int
+
+
+def locate(found: Installed, stores: Iterable[Store], wanted: Callable[[str], bool], budget: int) -> Located:
+    """The sources of these stores whose stem is wanted, in one walk of at most `budget` names. Stats only those."""
+    sources: list[_Found] = []
+    for place in found.places:
+        walk = _Walk(found.id, place, [store for store in stores if store.root == place.root], wanted, budget)
+        walk.run()
+        budget = walk.budget
+        sources += _without_twins(walk.files)[0]
+    return Located(tuple(one.source for one in _without_second_names(sources)[0]), budget)
 
 
 def loaded(found: Installed) -> Agent:
@@ -114,41 +131,56 @@ def loaded(found: Installed) -> Agent:
 
 Identity = tuple[int, int]
 _DEPTH = 64  # folders below a root; deeper is a loop or an attack
+_NO_BUDGET = 1 << 62
 _Want = tuple[Store, tuple[str, ...]]
+
+
+class _Found(NamedTuple):
+    """A file with its identity on disk, and which spelling of its name it has (0 = the best)."""
+
+    source: Source
+    identity: Identity
+    spelling: int
 
 
 class _Walk:
     """One walk of a place that serves all stores at once: a folder is listed once, and only if a pattern leads through it."""
 
-    def __init__(self, agent_id: str, place: Place, stores: Iterable[Store]) -> None:
-        self.agent_id, self.place = agent_id, place
+    def __init__(
+        self, agent_id: str, place: Place, stores: Iterable[Store], wanted: Callable[[str], bool] | None = None, budget: int = _NO_BUDGET
+    ) -> None:
+        self.agent_id, self.place, self.wanted = agent_id, place, wanted
         self.start: list[_Want] = [(s, tuple(p.split("/"))) for s in stores for p in s.where]
-        self.files: list[tuple[Source, Identity, int]] = []
+        self.files: list[_Found] = []
         self.broken: list[tuple[Source, str]] = []
         self.refused = 0
+        self.budget = budget  # names that may still be listed; below 0 the walk has given up
+        self._taken: set[tuple[str, str]] = set()
         self._visited: set[Identity] = set()
         self._linked = False  # was the name last looked at a link?
 
     def run(self) -> None:
-        pending = [(self.place.path, "", self.start)]
-        while pending:
+        try:
+            top = os.stat(self.place.path)
+        except OSError:
+            return
+        self._visited.add((top.st_dev, top.st_ino))
+        pending = [(self.place.path, "", self.start)] if self.start else []
+        while pending and self.budget >= 0:
             folder, relative, wants = pending.pop()
             pending += self._folder(folder, relative, wants)
 
     def _folder(self, folder: str, relative: str, wants: list[_Want]) -> list[tuple[str, str, list[_Want]]]:
-        wants = list(_unfolded(wants))
+        wants = list(dict.fromkeys(_unfolded(wants)))
         deeper: dict[str, list[_Want]] = {}
-        names = self._names(folder, relative, wants)
-        for name in names:
+        for name, may_hold in self._names(folder, relative, wants):
             for store, segments in wants:
-                if not _fits(name, segments[0]):
-                    continue
-                if len(segments) == 1 and segments[0] != "**":
-                    self._file(os.path.join(folder, name), relative + name, store)
-                elif segments[0] == "**":
-                    deeper.setdefault(name, []).append((store, segments))
-                else:
-                    deeper.setdefault(name, []).append((store, segments[1:]))
+                first = segments[0]
+                if len(segments) == 1 and first != "**":
+                    if _fits(name, first):
+                        self._file(os.path.join(folder, name), relative + name, store)
+                elif may_hold and _fits(name, first):
+                    deeper.setdefault(name, []).append((store, segments if first == "**" else segments[1:]))
         out = []
         for name, inner in deeper.items():
             path = os.path.join(folder, name)
@@ -156,23 +188,26 @@ class _Walk:
                 out.append((path, f"{relative}{name}/", inner))
         return out
 
-    def _names(self, folder: str, relative: str, wants: list[_Want]) -> list[str]:
-        """The names to look at: those the patterns spell out, or a listing where a pattern leaves them open."""
+    def _names(self, folder: str, relative: str, wants: list[_Want]) -> list[tuple[str, bool]]:
+        """The names to look at, sorted, and whether each may be a folder: those the patterns spell out, or all there are."""
         if not any("*" in segments[0] or "?" in segments[0] for _, segments in wants):
-            return sorted({segments[0] for _, segments in wants})
+            return [(name, True) for name in sorted({segments[0] for _, segments in wants})]
         try:
-            return sorted(os.listdir(folder))
+            with os.scandir(folder) as entries:
+                names = sorted((entry.name, entry.is_symlink() or not entry.is_file(follow_symlinks=False)) for entry in entries)
         except OSError as error:
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
                 self._fail(folder, relative, wants[0][0], "folder_unreadable")
             return []
+        self.budget -= len(names)
+        return names
 
     def _enters(self, path: str, relative: str, wants: list[_Want]) -> bool:
         found = self._status(path, relative, wants[0][0])
         if found is None or not stat.S_ISDIR(found.st_mode):
             return False
         identity = (found.st_dev, found.st_ino)
-        if identity in self._visited and self._linked or relative.count("/") > _DEPTH:
+        if (self._linked and identity in self._visited) or relative.count("/") > _DEPTH:
             return False
         self._visited.add(identity)
         return True
@@ -198,15 +233,17 @@ class _Walk:
         ending = next((e for e in store.endings if name.endswith(e)), None)
         if ending is None or any(_fits(name, pattern) for pattern in store.unless):
             return
+        base = relative.removesuffix(ending)
+        stem = base.rpartition("/")[2]
+        if (store.id, relative) in self._taken or (self.wanted and not self.wanted(stem)):
+            return
+        self._taken.add((store.id, relative))
         found = self._status(path, relative, store)
         if found is None or stat.S_ISDIR(found.st_mode):
             return
-        base = relative.removesuffix(ending)
         key = self.place.prefix + base + store.endings[0]
-        source = Source(
-            self.agent_id, store.id, store.role, path, key, found.st_size, found.st_mtime_ns, base.rpartition("/")[2], self.place.path
-        )
-        self.files.append((source, (found.st_dev, found.st_ino), store.endings.index(ending)))
+        source = Source(self.agent_id, store.id, store.role, path, key, found.st_size, found.st_mtime_ns, stem, self.place.path)
+        self.files.append(_Found(source, (found.st_dev, found.st_ino), store.endings.index(ending)))
 
     def _fail(self, path: str, relative: str, store: Store, code: str) -> None:
         source = Source(self.agent_id, store.id, store.role, path, self.place.prefix + relative, 0, 0, "", self.place.path)
@@ -234,24 +271,25 @@ def _fits(name: str, segment: str) -> bool:
     return name == segment
 
 
-def _without_twins(files: list[tuple[Source, Identity, int]]) -> tuple[list[tuple[Source, Identity]], int]:
+def _without_twins(files: list[_Found]) -> tuple[list[_Found], int]:
     """One source for each key: where two spellings of a name exist, the better one."""
-    best: dict[tuple[str, str], tuple[int, Source, Identity]] = {}
-    for source, identity, rank in files:
-        held = best.get((source.store, source.key))
-        if held is None or rank < held[0]:
-            best[source.store, source.key] = (rank, source, identity)
-    return [(source, identity) for _, source, identity in best.values()], len(files) - len(best)
+    best: dict[tuple[str, str], _Found] = {}
+    for one in files:
+        place = (one.source.store, one.source.key)
+        if place not in best or one.spelling < best[place].spelling:
+            best[place] = one
+    return list(best.values()), len(files) - len(best)
 
 
-def _without_second_names(sources: list[tuple[Source, Identity]]) -> tuple[list[tuple[Source, Identity]], int]:
+def _without_second_names(files: list[_Found]) -> tuple[list[_Found], int]:
     """One source for each file on disk, the name that sorts first, so that a link or a hard link adds nothing."""
-    ordered = sorted(sources, key=lambda item: (item[0].store, item[0].key))
+    ordered = sorted(files, key=lambda one: (one.source.store, one.source.key))
     seen: set[tuple[str, Identity]] = set()
     kept = []
-    for source, identity in ordered:
-        if identity[1] and (source.store, identity) in seen:
+    for one in ordered:
+        place = (one.source.store, one.identity)
+        if one.identity[1] and place in seen:  # a file system without inode numbers says 0 for all
             continue
-        seen.add((source.store, identity))
-        kept.append((source, identity))
+        seen.add(place)
+        kept.append(one)
     return kept, len(ordered) - len(kept)

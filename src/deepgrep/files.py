@@ -141,6 +141,14 @@ class OpenFile:
         """Is there less on disk than when the file was opened?"""
         return os.fstat(self._raw.fileno()).st_size < self.size
 
+    def start(self, size: int) -> bytes:
+        """The first `size` bytes of the content, or all of it."""
+        buffer = bytearray(size)
+        have = 0
+        while have < size and (got := self.readinto(memoryview(buffer)[have:])):
+            have += got
+        return bytes(memoryview(buffer)[:have])
+
     def whole(self, cap: int = DOCUMENT_CAP) -> bytes:
         """All of a small file. Raises Unreadable("oversized") beyond `cap` bytes."""
         parts: list[bytes] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .typed import TYPE_CHECKING, NamedTuple
 
@@ -93,6 +93,8 @@ class Record(NamedTuple):
     title: str | None = None
     origin: str | None = None
     channel: int = 0  # 0 = the spelling that represents the turn; others fold into it
+    inherited_from: str | None = None  # the conversation that a fork's copied prefix comes from
+    is_copy: bool = False  # the format marks the row as one that a copy of a conversation holds
 
     @property
     def agent(self) -> str:
@@ -110,9 +112,16 @@ class Skip(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a whole source says of its conversation, known when its context lines have been seen."""
+    """What a whole source says of its conversation, known when its context lines have been seen.
+
+    `forked_from`: the parent that its header records. `prefix_known`: whether the source itself tells which of its
+    records it inherited; if not, that takes the parent.
+    """
 
     title: str | None = None
+    conversation_id: str | None = None
+    forked_from: str | None = None
+    prefix_known: bool = True
 
 
 class Line(NamedTuple):
@@ -198,13 +207,31 @@ class Resume(NamedTuple):
     cwd: str | None
 
 
+class Locator(NamedTuple):
+    """How a native id leads to one transcript: by the file's name and, as proof, by what the file's own header says.
+
+    `key`: the part of an id that names carry, or None for what can be no id (never a path, never a pattern).
+    `names`: the key that a file's stem carries. `header`: the id that one object claims, or None if it claims none;
+    the first claim counts. `choose`: of several files that prove one id, those that are it, else () for ambiguous;
+    its second argument is the evidence. Only formats that prove it may say so.
+    """
+
+    stores: tuple[str, ...]
+    key: Callable[[str], str | None]
+    names: Callable[[str], str | None]
+    header: Callable[[dict[str, object]], str | None]
+    choose: Callable[[Sequence[Source], Sequence[Record]], tuple[Source, ...]] = lambda sources, evidence: ()
+    head: int = 64  # objects looked at for a claim
+
+
 class Agent(NamedTuple):
-    """One program whose history we read; what a store module exports as AGENT."""
+    """One program whose history we read; what a store module exports as AGENT. `locate` None: its ids prove nothing."""
 
     id: str
     name: str
     stores: tuple[Store, ...]
     resume: Callable[[Record], Resume | None] | None = None
+    locate: Locator | None = None
     limits: tuple[str, ...] = ()  # codes: what its prompt history leaves out, said in every summary
 
 
@@ -237,6 +264,7 @@ class Query(NamedTuple):
     filters: Filters
     dedupe: bool = True
     context: int = 0  # neighbouring records shown on each side
+    conversation_limit: int | None = None  # conversations that targeted effort may open; None at other efforts
 
 
 class Match(NamedTuple):
@@ -291,6 +319,7 @@ class Reading(NamedTuple):
     bytes_read: int
     counts: Mapping[str, int]
     matches: tuple[Match, ...]
+    facts: Facts = Facts()
 
 
 class Status(NamedTuple):

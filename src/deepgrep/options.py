@@ -50,6 +50,7 @@ SEARCH: tuple[Option, ...] = (
     Option("model", ("--model",), "text", "only from models whose name holds this", "NAME", group=WHICH),
     Option("order", ("-o", "--order"), "text", "relevance (default with a TEXT), newest, or scan: as found", "ORDER", ORDERS, group=ANSWER),
     Option("limit", ("-n", "--limit"), "count", "at most this many results (default: all)", "N", group=ANSWER),
+    Option("conversation_limit", ("--conversation-limit",), "count", "with --deep: conversations to open (default: 25)", "N", group=EFFORT),
     Option("context", ("-C", "--context"), "count", "show N records before and after each result", "N", group=ANSWER),
     Option("dedupe", ("--no-dedupe",), "switch", "show every copy of an utterance", sets=False, group=ANSWER),
 )

@@ -28,6 +28,7 @@ class Options(TypedDict, total=False):
     model: str
     dedupe: bool
     context: int
+    conversation_limit: int
 
 
 class ResumeJson(TypedDict):
@@ -113,6 +114,7 @@ class RequestJson(TypedDict):
     model: str | None
     dedupe: bool
     context: int
+    conversation_limit: int | None
 
 
 class StatusJson(TypedDict):

@@ -75,11 +75,12 @@ def _month_days(year: int, month: int) -> int:
 def _from_number(value: float) -> int | None:
     if not 0 < value < 5e19:
         return None
-    scale = 1e6
-    while value >= _SECONDS_BELOW:
-        value /= 1000
-
-    return round(value * scale)
+    per_second = 1
+    while value >= _SECONDS_BELOW * per_second:
+        per_second *= 1000
+    if isinstance(value, int):  # exact: a float holds no microseconds of these years in nanoseconds
+        return value * _SECOND // per_second
+    return round(value / per_second * _SECOND)
 
 
 def rfc3339(time_us: int) -> str:
@@ -258,7 +259,7 @@ def snippet(text: str, spans: tuple[tuple[int, int], ...], width: int) -> Snippe
     """About `width` code points around the first match, white space squashed, cut at words where one is near."""
     first = spans[0] if spans else (0, 0)
     lead = max(0, width // 3 - (first[1] - first[0]) // 2)
-    start = max(0, first[0] - lead)
+    start = max(0, min(first[0] - lead, len(text) - width))
     end = min(len(text), max(start + width, first[1]))
     start = _word_edge(text, start, first[0], +1) if start else 0
     end = _word_edge(text, end, first[1], -1) if end < len(text) else end

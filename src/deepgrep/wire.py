@@ -101,6 +101,7 @@ def request(query: Query) -> RequestJson:
         "model": _text(filters.model),
         "dedupe": query.dedupe,
         "context": query.context,
+        "conversation_limit": query.conversation_limit,
     }
 
 

@@ -192,7 +192,8 @@ def _print(events: Iterator[Event], made: Query, options: argparse.Namespace, ho
     if options.json or options.ndjson:
         return _print_json(events, options, home)
     out, variables = sys.stdout, os.environ
-    page = Page(style(options.color, out, variables), width(out, variables), home, time.time(), options.explain, options.refs)
+    look, flags = style(options.color, out, variables), ("--home", options.home) if options.home else ()
+    page = Page(look, width(out, variables), home, time.time(), options.explain, options.refs, flags)
     held: list[Result] = []
     for event in events:
         if isinstance(event, Result):

@@ -57,20 +57,21 @@ _SAYS: Mapping[str, tuple[str, str]] = {
 
 
 class Account(NamedTuple):
-    """All that the coverage of one agent is made of."""
+    """All that the coverage of one agent is made of. `routing`: what targeted selection counted."""
 
     plan: AgentPlan
     planned: tuple[Source, ...]
     readings: tuple[Reading, ...]
+    routing: Mapping[str, int] = {}
 
 
-def accounts(plan: Plan, readings: Sequence[Reading]) -> tuple[Account, ...]:
+def accounts(plan: Plan, readings: Sequence[Reading], routing: Mapping[str, Mapping[str, int]]) -> tuple[Account, ...]:
     """The plan and the readings, agent by agent; folders that could not be listed count as readings that failed."""
     out = []
     for one in plan.agents:
         broken = tuple(Reading(source, "failed", code, False, 0, {}, ()) for source, code in one.listing.broken)
         mine = tuple(r for r in readings if r.source.agent == one.id)
-        out.append(Account(one, tuple(s for s in plan.sources if s.agent == one.id), (*mine, *broken)))
+        out.append(Account(one, tuple(s for s in plan.sources if s.agent == one.id), (*mine, *broken), routing.get(one.id, {})))
     return tuple(out)
 
 
@@ -103,7 +104,7 @@ def _part(query: Query, account: Account, folded: int) -> dict[str, dict[str, ob
         "sources": dict(sources),
         "records": records,
         "conversations": _conversations(query, account),
-        "opened": _opened(readings),
+        "opened": _opened(readings, account.routing.get("proofs", 0)),
     }
 
 
@@ -120,15 +121,19 @@ def _conversations(query: Query, account: Account) -> dict[str, object]:
         bodies = sum(source.role == "transcript" for source in account.planned)
         done = sum(r.source.role == "transcript" and r.outcome == "completed" for r in account.readings)
         out.update(eligible=bodies, selected=bodies, completed=done)
+    elif query.effort == "targeted":
+        out.update({name: account.routing.get(name, 0) for name in CONVERSATION_COUNTS})
+    if not out["eligible"] >= out["selected"] >= out["completed"]:
+        raise EngineError(f"conversation counts that cannot be: {out}")
     return dict(out)
 
 
-def _opened(readings: Iterable[Reading]) -> dict[str, object]:
+def _opened(readings: Iterable[Reading], proofs: int) -> dict[str, object]:
     opened = [reading for reading in readings if reading.opened]
     return {
         "prompt_sources": sum(r.source.role == "prompts" for r in opened),
         "conversation_sources": sum(r.source.role == "transcript" for r in opened),
-        "proofs": 0,
+        "proofs": proofs,
         "bytes": sum(r.bytes_read for r in opened),
     }
 
@@ -195,13 +200,19 @@ def status(conditions: Iterable[str]) -> Status:
     return Status(state, reason, tuple(held))
 
 
-def outcome(effort: Effort, results: int, state: Status) -> str:
+def outcome(effort: Effort, results: int, state: Status, covered: Coverage) -> str:
     """What the run came to, in one word of design.md 6."""
     if results:
         return "matches"
     if state.state in ("failed", "cancelled"):
         return "undetermined"
-    return {"prompt": "no_prompt_match", "targeted": "no_selected_conversation_match", "exhaustive": "no_exhaustive_match"}[effort]
+    if effort == "targeted":
+        selection = covered["conversations"]
+        assert isinstance(selection, dict)
+        if not selection["selected"]:
+            return "no_candidate_conversation"
+        return "no_selected_conversation_match" if selection["completed"] else "undetermined"
+    return "no_prompt_match" if effort == "prompt" else "no_exhaustive_match"
 
 
 def completed_effort(effort: Effort, state: Status, result: str) -> Effort | None:
@@ -239,10 +250,15 @@ def next_actions(query: Query, found: Sequence[Account], state: Status) -> tuple
             "some of its history could not be read", {"agent": others}, False,
         ))  # fmt: skip
     if query.effort == "prompt":
-        patch: dict[str, object] = {"effort": "exhaustive"} if query.scope_given else {"effort": "exhaustive", "scope": "all"}
         out.append(Action(
-            "search.exhaustive", "Read every conversation",
-            "prompt histories hold only what was typed interactively; replies, tool output and headless runs are in the conversations",
-            patch, False,
+            "search.targeted", "Open the conversations that these prompts lead to",
+            "replies and tool output are in the conversations, not in prompt histories", {"effort": "targeted", "scope": "all"},
+            query.scope_given,  # a scope that was asked for would widen
+        ))  # fmt: skip
+    if query.effort != "exhaustive":
+        scope = query.scope if query.scope_given else "all"
+        out.append(Action(
+            "search.exhaustive", "Read every conversation", "prompts cannot lead to headless runs, nor to words that only an answer holds",
+            {"effort": "exhaustive", "scope": scope, "conversation_limit": None}, False,
         ))  # fmt: skip
     return tuple(out)

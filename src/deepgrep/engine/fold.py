@@ -1,27 +1,26 @@
 """Dedupe: spellings of one utterance become one group. Pure: matches in, groups out.
 
 Within one conversation, a turn that a format writes several times (channels) and its row in a prompt history pair
-one to one, nearest in time, so five separate "continue" stay five.
+one to one, nearest in time, so five separate "continue" stay five. Copies that `lineage` proves follow their original.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..model import Match, Record
-from ..text import squash
 from ..typed import NamedTuple
+from .lineage import Identity, digest, identity
 
 _PAIRS = 40_000  # beyond this many possible pairs, equal texts pair in order of time instead of by nearest
 
-_SHORT = 2000  # code points
-
 
 class Group(NamedTuple):
-    """One utterance: the match that represents it and the records that say the same."""
+    """One utterance: the match that represents it, the records that say the same, and the other conversations that hold it."""
 
     match: Match
     folded: tuple[Record, ...] = ()
+    also_in: tuple[str, ...] = ()
 
 
 class _Slot:
@@ -35,62 +34,46 @@ class _Slot:
         self.ranks = {rank}
 
 
-def fold(matches: Iterable[Match]) -> list[Group]:
-    """Groups in the order of their representatives among `matches`; every match is in exactly one group."""
-    matches = list(matches)
-    kept, copies = _without_copies(matches)
+def fold(matches: Sequence[Match], links: Mapping[Identity, Identity] | None = None) -> list[Group]:
+    """Groups in the order of their representatives among `matches`; every match is in exactly one group.
+
+    `links` lead from copies to what they are copies of.
+    """
+    links = links or {}
     buckets: dict[tuple[object, ...], list[Match]] = {}
-    for match in kept:
-        buckets.setdefault(_key(match.record), []).append(match)
+    for match in matches:
+        if identity(match.record) not in links:
+            buckets.setdefault(_key(match.record), []).append(match)
     slots = {key: _pair(bucket) for key, bucket in buckets.items()}
     _adopt_rows_without_id(slots)
-    place = {_identity(match.record): index for index, match in enumerate(matches)}
-    groups = [
-        Group(slot.match, (*slot.members, *(copy for r in (slot.match.record, *slot.members) for copy in copies.get(_identity(r), ()))))
-        for bucket in slots.values()
-        for slot in bucket
-    ]
-    return sorted(groups, key=lambda group: place[_identity(group.match.record)])
+    place = {identity(match.record): index for index, match in enumerate(matches)}
+    held = [slot for bucket in slots.values() for slot in bucket]
+    _append_copies(matches, links, held)
+    groups = [Group(slot.match, tuple(slot.members), _also_in(slot)) for slot in held]
+    return sorted(groups, key=lambda group: place[identity(group.match.record)])
 
 
-def _identity(record: Record) -> tuple[str, str, int, int]:
-    return record.store, record.source.key, record.position, record.block
-
-
-def _without_copies(matches: list[Match]) -> tuple[list[Match], dict[tuple[str, str, int, int], list[Record]]]:
-    """Records of one conversation that carry the same native id and text are one record written again."""
-    first: dict[tuple[object, ...], Match] = {}
-    kept: list[Match] = []
-    copies: dict[tuple[str, str, int, int], list[Record]] = {}
+def _append_copies(matches: Sequence[Match], links: Mapping[Identity, Identity], slots: Sequence[_Slot]) -> None:
+    """Put each copy behind what it leads to in the end."""
+    home = {identity(record): slot for slot in slots for record in (slot.match.record, *slot.members)} if links else {}
     for match in matches:
-        record = match.record
-        if record.native_id is None:
-            kept.append(match)
-            continue
-        key = (record.agent, record.conversation_id, record.native_id, record.block, record.kind, _digest(record.text))
-        held = first.setdefault(key, match)
-        if held is match:
-            kept.append(match)
-        else:
-            copies.setdefault(_identity(held.record), []).append(record)
-    return kept, copies
+        at = identity(match.record)
+        if at in links:
+            while at in links:
+                at = links[at]
+            home[at].members.append(match.record)
 
 
-def _digest(text: str) -> str | bytes:
-    """What equal texts have in common: a short text itself, of a long one a digest, to hold no second copy."""
-    squashed = squash(text)
-    if len(squashed) <= _SHORT:
-        return squashed
-    from hashlib import blake2b  # deferred: 2 ms that most searches of prompts do not need
-
-    return blake2b(squashed.encode("utf-8", "replace"), digest_size=16).digest()
+def _also_in(slot: _Slot) -> tuple[str, ...]:
+    own = slot.match.record.conversation_id
+    return tuple(sorted({r.conversation_id for r in slot.members if r.conversation_id not in (None, own)}))
 
 
 def _key(record: Record) -> tuple[object, ...]:
     """Who said what in which conversation. What a person typed is one thing whichever kind a format gives it."""
     kind = "" if record.speaker == "person" else record.kind
     conversation = record.conversation_id or ("" if record.source.role == "prompts" else record.source.key)
-    return record.agent, conversation, record.speaker, kind, _digest(record.text)
+    return record.agent, conversation, record.speaker, kind, digest(record.text)
 
 
 def _rank(record: Record) -> tuple[int, int]:

@@ -94,9 +94,10 @@ def _restart(text: str, at: int, is_line: IsLine) -> int:
 
 
 class Shape(NamedTuple):
-    """Lines of a window seen as bytes. `misshapen`: spans of lines that are visibly no JSON object, blank ones left out."""
+    """Lines of a window seen as bytes. `misshapen`: spans of lines that are visibly no JSON object; blank ones are neither."""
 
     lines: int
+    shaped: int
     misshapen: tuple[tuple[int, int], ...]
 
 
@@ -104,26 +105,32 @@ def shape(window: Window) -> Shape:
     """Count a window's lines; look closer only where line feeds and braces do not add up."""
     buffer, end = window.buffer, window.end
     if not end:
-        return Shape(0, ())
+        return Shape(0, 0, ())
     with memoryview(buffer) as whole, whole[:end] as view:
         feeds = count(view, b"\n")
         closed = buffer[end - 1] == 0x0A
         lines = feeds if closed else feeds + 1
         last = end - 2 if closed else end - 1
         if buffer[0] == 0x7B and buffer[last] == 0x7D and count(view, b"}\n{") == lines - 1:
-            return Shape(lines, ())
-    return Shape(lines, tuple(_misshapen(buffer, end)))
+            return Shape(lines, lines, ())
+    blank, misshapen = _misshapen(buffer, end)
+    return Shape(lines, lines - blank - len(misshapen), tuple(misshapen))
 
 
-def _misshapen(buffer: bytearray, end: int) -> Iterator[tuple[int, int]]:
-    start = 0
+def _misshapen(buffer: bytearray, end: int) -> tuple[int, list[tuple[int, int]]]:
+    """How many lines are blank, and the spans of those that neither are nor look like an object."""
+    start = blank = 0
+    out: list[tuple[int, int]] = []
     while start < end:
         stop = buffer.find(b"\n", start, end)
         stop = end if stop < 0 else stop
         line = bytes(buffer[start:stop]).removeprefix(_BOM).strip(_BLANK)
-        if line and not (line.startswith(b"{") and line.endswith(b"}")):
-            yield start, stop
+        if not line:
+            blank += 1
+        elif not (line.startswith(b"{") and line.endswith(b"}")):
+            out.append((start, stop))
         start = stop + 1
+    return blank, out
 
 
 class Neighbours:

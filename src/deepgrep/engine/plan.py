@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..discovery import Installed, Listing, Machine, installed, listing, loaded
 from ..model import Agent, Query, Role, Source, Store
+from ..registry import agent
 from ..typed import NamedTuple
 
 
@@ -29,7 +30,7 @@ class Plan(NamedTuple):
 
 def roles(query: Query) -> frozenset[Role]:
     """Which roles of stores the effort and the scope admit."""
-    if query.effort == "prompt":
+    if query.effort != "exhaustive":  # targeted adds what routing proves, and nothing else
         return frozenset({"prompts"})
     return frozenset({"transcript"}) if query.scope == "conversations" else frozenset({"prompts", "transcript"})
 
@@ -39,6 +40,8 @@ def admitted(store: Store, query: Query) -> bool:
     speakers = set(query.filters.speakers or store.speakers)
     if query.scope == "prompts":
         speakers &= {"person"}
+    if query.effort == "targeted":
+        speakers = set(store.speakers)  # a prompt history is read for its evidence, whoever may be returned
     return store.role in roles(query) and bool(speakers & set(store.speakers))
 
 
@@ -59,5 +62,6 @@ def plan(query: Query, machine: Machine) -> Plan:
     return Plan(tuple(agents), tuple(sorted(sources, key=_place)))
 
 
-def _place(source: Source) -> tuple[bool, str, str, str]:
-    return source.role != "prompts", source.agent, source.store, source.key
+def _place(source: Source) -> tuple[bool, str, int, str]:
+    stores = [store.id for store in agent(source.agent).stores]  # as declared: what stands for a copy comes first
+    return source.role != "prompts", source.agent, stores.index(source.store), source.key

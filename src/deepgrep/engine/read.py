@@ -76,6 +76,7 @@ def read(task: Task, cancelled: Cancelled = lambda: False) -> Reading:
             work.run()
             if file.shrank():
                 raise Unreadable("changed_while_read")
+            work.check_format()
         outcome, reason = ("cancelled", None) if work.stopped else ("completed", None)
     except Unsupported as error:
         outcome, reason = "unsupported", error.code
@@ -85,7 +86,8 @@ def read(task: Task, cancelled: Cancelled = lambda: False) -> Reading:
         outcome, reason = "failed", "reader_crashed"
     counts, matches = work.result()
     opened = work.file is not None
-    return Reading(task.source, outcome, reason, opened, work.file.bytes_read if work.file else 0, counts, matches)  # type: ignore[arg-type]
+    bytes_read = work.file.bytes_read if work.file else 0
+    return Reading(task.source, outcome, reason, opened, bytes_read, counts, matches, work.facts)  # type: ignore[arg-type]
 
 
 class _Work:
@@ -117,6 +119,11 @@ class _Work:
         title = self.facts.title
         matches = [m._replace(record=m.record._replace(title=m.record.title or title)) for m in self.matches] if title else self.matches
         return dict(self.counts), tuple(matches)
+
+    def check_format(self) -> None:
+        """Raise Unreadable for a file that is not of its format at all: it has whole lines, and each is visibly no record."""
+        if self.counts["skip.malformed"] and not self.counts["shaped"]:
+            raise Unreadable("wrong_format")
 
     def take(self, decoded: Iterable[Record | Skip]) -> None:
         """Count each record or skip, and keep the records that match."""
@@ -164,6 +171,7 @@ class _Work:
         if found and (reader.context or reader.head or self.store.traits.text_in == "file"):
             # Context lines matter only where a candidate is: most files have none, and are read once.
             if not self._any_candidate(file, found):
+                self.facts = reader.facts(reader.start(self.task.source))
                 return
             self.counts.clear()
             file.seek(0)
@@ -213,6 +221,7 @@ class _Work:
         """Count a window's lines, and those that are visibly no record and will not be decoded."""
         seen = shape(window)
         self.counts["probed"] += seen.lines
+        self.counts["shaped"] += seen.shaped
         for start, stop in seen.misshapen:
             if start not in decoded:
                 self.counts["skip.torn_tail" if stop == window.end and self._is_tail(window) else "skip.malformed"] += 1

@@ -10,6 +10,7 @@ from ..model import EFFORTS, KINDS, ORDERS, SCOPES, SPEAKERS, Effort, Filters, Q
 from ..query.parse import parse
 from ..registry import AGENT_IDS
 from ..typed import TYPE_CHECKING
+from .route import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -60,6 +61,7 @@ def query(
     model: str | None = None,
     dedupe: bool = True,
     context: int = 0,
+    conversation_limit: int | None = None,
 ) -> Query:
     """A request as every surface makes it. Raises UsageError, one line that names the fix."""
     texts = tuple(texts)
@@ -82,8 +84,13 @@ def query(
         raise UsageError("nothing to search for: give a text, or a filter such as --agent, --project or --since")
     _at_least("limit", limit, 1)
     _at_least("context", context, 0)
+    _at_least("conversation-limit", conversation_limit, 1)
+    if asked == "targeted":
+        conversation_limit = conversation_limit or DEFAULT_LIMIT
+    elif conversation_limit is not None:
+        raise UsageError("--conversation-limit bounds what targeted effort may open: add --deep, or leave it out")
     applied = _choice("order", order, ORDERS) if order is not None else "relevance" if texts else "newest"
-    return Query(texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context)  # type: ignore[arg-type]
+    return Query(texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context, conversation_limit)  # type: ignore[arg-type]
 
 
 def _choice(what: str, given: str, choices: tuple[str, ...]) -> str:
@@ -145,5 +152,7 @@ def patched(given: Mapping[str, object], patch: Mapping[str, object], surface: S
     """The request of a summary with a next action's patch applied, as a valid Query."""
     fields = {**given, **patch}
     texts = fields.pop("texts")
-    known = {name: value for name, value in fields.items() if value is not None and name != "conversation_limit"}
+    if fields["effort"] != "targeted":
+        fields.pop("conversation_limit", None)
+    known = {name: value for name, value in fields.items() if value is not None}
     return query(texts, surface=surface, **known)  # type: ignore[arg-type]

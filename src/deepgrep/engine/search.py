@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .. import registry
 from ..discovery import Machine
-from ..model import Event, Finished, Match, Query, Reading, Record, Result, SourceFinished, Started, Summary
+from ..files import OpenFile, Unreadable
+from ..model import Event, Finished, Lines, Match, Query, Reading, Record, Result, Resume, Source, SourceFinished, Started, Summary
+from ..query.match import matcher
+from ..query.parse import parse
 from . import coverage as account
+from . import lineage
 from .fold import Group, fold
 from .neighbours import neighbours
-from .order import Ranked, newest, ordered, passes
+from .order import Ranked, ordered, passes
 from .plan import Plan, plan
-from .read import Task, read
+from .read import Task, admits, read, records
+from .route import Conversation, Routed, evidence_query, route
 
 Cancelled = Callable[[], bool]
 
@@ -46,6 +51,9 @@ class _Run:
         self.folded: Counter[str] = Counter()
         self.results = 0
         self.more = False  # another match exists beyond the limit
+        self.unread_lineage = False
+        self.evidence_failed = False
+        self.routed = Routed()
 
     def drained(self) -> Iterator[Event]:
         """Read everything, then give the first results under the order."""
@@ -59,32 +67,94 @@ class _Run:
 
     def streamed(self) -> Iterator[Event]:
         """Give results source by source and stop once one more than the limit is known. Keeps the first seen."""
-        seen: list[Match] = []
-        given: set[tuple[object, ...]] = set()
+        seen: dict[tuple[str, str | bytes], list[Match]] = {}  # by agent and text: only equal texts ever fold
+        given: set[lineage.Identity] = set()
         for reading in self._readings():
-            seen += reading.matches
             yield _finished(reading)
-            fresh = [g for g in self._groups(seen) if newest(g.match.record) not in given] if reading.matches else []
-            # A group whose representative came later than a member that was given already is not new.
-            fresh = [g for g in fresh if not any(newest(record) in given for record in g.folded)]
-            for group in fresh:
+            touched = {}
+            for match in reading.matches:
+                what = (match.record.agent, lineage.digest(match.record.text))
+                touched[what] = seen.setdefault(what, [])
+                touched[what].append(match)
+            for group in self._groups([match for same in touched.values() for match in same]):
+                said = [lineage.identity(record) for record in (group.match.record, *group.folded)]
+                if not given.isdisjoint(said):
+                    continue  # seen before, perhaps by a spelling that this reading's now represents
                 if self.query.limit is not None and self.results >= self.query.limit:
                     self.more = True
                     return
-                given.update(newest(record) for record in (group.match.record, *group.folded))
+                given.update(said)
                 yield from self._results([(group, None)])
 
     def _readings(self) -> Iterator[Reading]:
-        for source in self.made.sources:
+        """What reading each source came to: the planned ones, and at targeted effort those that the prompts lead to."""
+        if self.query.effort == "targeted":
+            yield from self._routed_readings()
+        else:
+            yield from self._read(self.query, self.made.sources)
+
+    def _read(self, query: Query, sources: Iterable[Source]) -> Iterator[Reading]:
+        for source in sources:
             if self.cancelled():
                 return
-            reading = read(Task(self.query, source), self.cancelled)
+            reading = read(Task(query, source), self.cancelled)
             self.readings.append(reading._replace(matches=()))
             yield reading
 
+    def _routed_readings(self) -> Iterator[Reading]:
+        """Prompt histories for evidence, then only the conversations that evidence proves. Fails closed."""
+        evidence: list[Match] = []
+        failed = any(one.listing.broken for one in self.made.agents)
+        asked = evidence_query(self.query)
+        for reading in self._read(asked, self.made.sources):
+            failed = failed or reading.outcome in ("failed", "cancelled")
+            evidence += reading.matches
+            found = self._verdicts(reading.matches)
+            self.readings[-1] = self.readings[-1]._replace(counts={**reading.counts, "matched": len(found)})
+            yield reading._replace(matches=found)
+        self.evidence_failed = failed and not self.cancelled()
+        if failed or self.cancelled():
+            return
+        agents = {one.id: (one.declared, one.found) for one in self.made.agents if one.declared}
+        self.routed = route(self.query, evidence, agents)
+        chosen = [source for conversation in self.routed.conversations for source in conversation.sources]
+        self.made = self.made._replace(sources=(*self.made.sources, *chosen))
+        yield from self._read(self.query, chosen)
+
+    def _verdicts(self, evidence: Sequence[Match]) -> tuple[Match, ...]:
+        """Which evidence is an answer too: the whole query decides, by the ordinary matcher."""
+        query = self.query
+        match = matcher(parse(query.texts, literal=query.literal, any_term=query.any))
+        verdicts = ((found.record, match(found.record.text)) for found in evidence if admits(query, found.record) is None)
+        return tuple(Match(record, spans) for record, spans in verdicts if spans is not None)
+
     def _groups(self, matches: Sequence[Match]) -> list[Group]:
-        groups = fold(matches) if self.query.dedupe else [Group(match) for match in matches]
+        if not self.query.dedupe:
+            groups = [Group(match) for match in matches]
+        else:
+            facts = {reading.source.path: reading.facts for reading in self.readings}
+            read_through = frozenset(
+                (reading.source.agent, reading.facts.conversation_id or "") for reading in self.readings if reading.outcome == "completed"
+            )
+            forked = lineage.parents((reading.source.agent, reading.facts) for reading in self.readings)
+            self.unread_lineage = lineage.unread(matches, facts, read_through)
+            groups = fold(matches, lineage.links(matches, forked, self._begins))
         return [group for group in groups if passes(group.match.record, self.query.filters)]
+
+    def _begins(self, sharing: Mapping[str, Sequence[Record]]) -> dict[str, int | None]:
+        """When each conversation's own records begin: those whose ids none of the others has. Reads their sources whole."""
+        held: dict[str, dict[str, int]] = {}
+        for name, some in sharing.items():
+            held[name] = {}
+            for source in dict.fromkeys(record.source for record in some):
+                for record in _all_records(self.query, source):
+                    if record.native_id and record.time_us is not None:
+                        held[name].setdefault(record.native_id, record.time_us)
+        out: dict[str, int | None] = {}
+        for name, own in held.items():
+            others = {native for other, ids in held.items() if other != name for native in ids}
+            out[name] = min((time_us for native, time_us in own.items() if native not in others), default=None)
+        return out
 
     def _results(self, ranked: Sequence[Ranked]) -> Iterator[Result]:
         around = neighbours(self.query, [group.match.record for group, _ in ranked])
@@ -92,15 +162,15 @@ class _Run:
             record = group.match.record
             self.results += 1
             self.folded[record.agent] += len(group.folded)
-            yield Result(record, group.match.spans, score, group.folded, (), before, after, _resume(record))
+            yield Result(record, group.match.spans, score, group.folded, group.also_in, before, after, _resume(record))
 
     def summary(self, elapsed_s: float) -> Summary:
         """The closing account of the run."""
         query = self.query
-        found = account.accounts(self.made, self.readings)
+        found = account.accounts(self.made, self.readings, self._routing())
         covered = account.coverage(query, found, self.folded)
         state = account.status(self._conditions(found))
-        result = account.outcome(query.effort, self.results, state)
+        result = account.outcome(query.effort, self.results, state, covered)
         return Summary(
             query=query,
             requested_effort=query.effort,
@@ -116,22 +186,49 @@ class _Run:
             limit=query.limit,
         )
 
+    def _routing(self) -> dict[str, dict[str, int]]:
+        """The routing counts of each agent, with how many conversations were read to their end."""
+        read_through = {reading.source for reading in self.readings if reading.outcome == "completed"}
+        done = Counter(one.agent for one in self.routed.conversations if _whole(one, read_through))
+        return {name: {**counts, "completed": done[name]} for name, counts in self.routed.counts.items()}
+
     def _conditions(self, found: Sequence[account.Account]) -> Iterator[str]:
         outcomes = {reading.outcome for one in found for reading in one.readings}
         if "failed" in outcomes:
-            yield "source_failure"
+            yield "evidence_failure" if self.evidence_failed else "source_failure"
         if "unsupported" in outcomes:
             yield "unsupported_store"
         if "cancelled" in outcomes or (self.cancelled() and len(self.readings) < len(self.made.sources)):
             yield "cancelled"
+        if self.query.effort == "targeted":
+            yield "candidate_selection"
+            if not self.routed.has_clue:
+                yield "no_positive_clue"
+        if self.unread_lineage:
+            yield "lineage_unread"
         if self.more:
             yield "result_limit"
+
+
+def _whole(conversation: Conversation, read_through: set[Source]) -> bool:
+    return all(source in read_through for source in conversation.sources)
 
 
 def _finished(reading: Reading) -> SourceFinished:
     return SourceFinished(reading.source, reading.outcome, reading.bytes_read, len(reading.matches))
 
 
-def _resume(record: Record):  # type: ignore[no-untyped-def]
+def _all_records(query: Query, source: Source) -> Iterator[Record]:
+    """Every record of a source that is still there."""
+    if not isinstance(registry.store(source.store).reader, Lines):
+        return
+    try:
+        with OpenFile(source.path) as file:
+            yield from records(Task(query, source, probing=False), file)
+    except Unreadable:
+        return
+
+
+def _resume(record: Record) -> Resume | None:
     command = registry.agent(record.agent).resume
     return command(record) if command else None

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..bytesearch import Finder, View, denormalized, finder, uncased
+from ..bytesearch import Finder, View, denormalized, doubtful, finder, uncased
 from ..text import fold
 from ..typed import NamedTuple
 from .parse import Any, Term, Tree
 
-# Characters that JSON or a reader may spell otherwise: a run is cut at them. U+FFFD stands for bytes that were none.
-_CUT = re.compile("[\\s\"\\\\/\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff]+")
+# Characters that JSON or a reader may spell otherwise: a run is cut at them. U+FFFD stands for bytes that were none; U+03A2 is no
+# character, and stringzilla 5.3.2 does not find it.
+_CUT = re.compile("[\\s\"\\\\/\x00-\x1f\x7f-\x9f\u03a2\ufffd\ud800-\udfff]+")
 # ASCII characters that composing makes from others: Greek question mark, Greek varia.
 _FROM_COMPOSING = frozenset(";`")
 # Characters outside ASCII that fold to an ASCII letter: Kelvin sign, long s.
@@ -50,7 +51,8 @@ def probe(tree: Tree, inserted: str = "", always: tuple[bytes, ...] = ()) -> Pro
     if alternatives is None:
         return None
     finders: list[Finder] = [uncased(run) for run in dict.fromkeys(alternatives)]
-    finders.append(_escaped(alternatives))
+    finders += [unsure for run in alternatives if (unsure := doubtful(run))][:1]
+    finders.append(_escaped((*alternatives, *(marker.decode() for marker in always))))
     if any(not run.isascii() or _FROM_COMPOSING & set(run) for run in alternatives):
         finders.append(denormalized)
     finders += [finder(marker) for marker in always]
@@ -65,7 +67,8 @@ def markers(found: tuple[bytes, ...]) -> Probe:
 def _escaped(alternatives: tuple[str, ...]) -> Finder:
     r"""Finds a `\\u` spelling of a character that could take part in one of the runs."""
     chars = set("".join(alternatives))
-    wanted = {f"00{ord(v):02x}" for char in chars if char.isascii() for v in (char, char.upper())}
+    # A backslash can itself be spelled so, where JSON stands inside a string of JSON.
+    wanted = {"005c", "0075"} | {f"00{ord(v):02x}" for char in chars if char.isascii() for v in (char, char.upper())}
     wanted |= {f"{ord(_FOLDS_TO_ASCII[char]):04x}" for char in chars if char in _FOLDS_TO_ASCII}
     spellings = sorted(wanted)
     if any(not char.isascii() for char in chars) or _FROM_COMPOSING & chars:

@@ -28,6 +28,7 @@ class Page(NamedTuple):
     now_s: float
     explain: bool = False
     show_refs: bool = False
+    flags: tuple[str, ...] = ()  # what a command for the next step repeats beside the request: the home
 
 
 def age(then_s: float, now_s: float) -> str:
@@ -166,7 +167,7 @@ def closing(summary: Summary, page: Page) -> Iterator[str]:
     missing = [*_missing(summary)]
     if missing:
         line += f" Not read: {'; '.join(missing)}."
-    step = _step(summary)
+    step = _step(summary, page)
     if step:
         line += f" Next: {step}"
     yield f"{style.faint}{line}{style.reset}"
@@ -245,14 +246,14 @@ def _section(covered: object, name: str) -> dict:  # type: ignore[type-arg]
     return section
 
 
-def _step(summary: Summary) -> str:
+def _step(summary: Summary, page: Page) -> str:
     """The first next action as a command line."""
     if not summary.next_actions:
         return ""
-    return command(summary.query, summary.next_actions[0].patch)
+    return command(summary.query, summary.next_actions[0].patch, page.flags)
 
 
-def command(query: Query, patch: Mapping[str, object]) -> str:
+def command(query: Query, patch: Mapping[str, object], flags: Sequence[str] = ()) -> str:
     """A request with a patch applied, as what to type."""
     words = arguments({**request(query), **patch})
-    return safe(shlex.join(["deepgrep", "search", *words])).replace("\n", " ")
+    return safe(shlex.join(["deepgrep", "search", *flags, *words])).replace("\n", " ")

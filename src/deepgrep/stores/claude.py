@@ -29,9 +29,9 @@ file continues. A tool's output does not name its tool. Encrypted reasoning is n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ..model import Agent, Decoded, Facts, Line, Lines, Near, Record, Resume, Skip, Source, Speaker, Store, Text, Traits
+from ..model import Agent, Decoded, Facts, Line, Lines, Locator, Near, Record, Resume, Skip, Source, Speaker, Store, Text, Traits
 from ..text import clean, instant, plain
 from ..typed import NamedTuple
 from ._shapes.blocks import BLOBS, block_text, blocks, joined, mapping, readable, string
@@ -372,7 +372,7 @@ def _base(line: Line) -> Record:
         source, line.position, 0, "runtime", "context", "",
         time_us=instant(value.get("timestamp")), conversation_id=conversation, parent_conversation_id=parent,
         native_id=string(value, "uuid"), cwd=string(value, "cwd"), branch=string(value, "gitBranch"),
-        channel=_CHANNELS.get(str(value.get("type")), 0),
+        channel=_CHANNELS.get(str(value.get("type")), 0), is_copy=value.get("sessionKind") == "bg",
     )  # fmt: skip
 
 
@@ -468,6 +468,13 @@ def _resume(record: Record) -> Resume | None:
     return Resume(("claude", "--resume", name), record.cwd)
 
 
+def _choose(sources: Sequence[Source], evidence: Sequence[Record]) -> tuple[Source, ...]:
+    """Of several files of one session, the one in the folder that Claude Code makes of the recorded project."""
+    folders = {re.sub("[^A-Za-z0-9-]", "-", record.cwd) for record in evidence if record.cwd}
+    fitting = tuple(source for source in sources if source.key.split("/")[-2:-1] == [*folders])
+    return fitting if len(fitting) == 1 else ()
+
+
 _TRANSCRIPT = Lines(
     _transcript,
     start=lambda source: _Titles(),
@@ -512,5 +519,12 @@ AGENT = Agent(
         ),
     ),
     resume=_resume,
+    locate=Locator(
+        stores=("claude.sessions",),
+        key=lambda native: native if _SESSION_ID.fullmatch(native) else None,
+        names=lambda stem: stem,
+        header=lambda value: string(value, "sessionId"),
+        choose=_choose,
+    ),
     limits=("headless_not_in_history",),
 )  # fmt: skip

@@ -27,9 +27,9 @@ memories, instructions, logs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ..model import Agent, Document, Line, Lines, Near, Record, Resume, Skip, Source, Store, Traits
+from ..model import Agent, Document, Facts, Line, Lines, Locator, Near, Record, Resume, Skip, Source, Store, Traits
 from ..text import clean, instant
 from ..typed import NamedTuple
 from ._shapes.injected import Said, command_or_prompt
@@ -37,6 +37,8 @@ from ._shapes.rollout import UNKNOWN, Json, is_bare_header, said
 
 _THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\d(?:T\d\d-\d\d-\d\d)?-([^_]+)(?:_.*)?")
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")
+_VERSION_7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_COPYING_US = 2_000_000  # copying a history takes less; a person needs longer for the next prompt
 
 
 class Thread(NamedTuple):
@@ -48,6 +50,10 @@ class Thread(NamedTuple):
     subagent: bool = False
     headless: bool = False
     forked_from: str | None = None
+    forked_us: int | None = None  # when the fork was made
+    copying: bool = False  # inside the turns that a fork copied from its parent
+    copied: bool = False  # the parent's header was copied too: the format of copied prefixes
+    by_reference: bool = False  # the parent's turns are named, not copied
     cwd: str | None = None
     repo: str | None = None
     branch: str | None = None
@@ -82,10 +88,39 @@ def _observe(line: Line, state: object) -> Thread:
     if not isinstance(inner, dict):
         return _headed(line.value, thread) if is_bare_header(line.value) else thread
     if line.value.get("type") == "session_meta":
-        return _headed(inner, thread)
+        copied = thread.headed and thread.forked_from is not None and inner.get("id") != thread.id
+        return thread._replace(copying=True, copied=True) if copied else _headed(inner, thread)
     if line.value.get("type") == "turn_context":
+        thread = thread._replace(copying=thread.copying and _is_older(inner.get("turn_id"), line, thread))
         return thread._replace(model=_string(inner.get("model")) or thread.model, cwd=_string(inner.get("cwd")) or thread.cwd)
     return thread
+
+
+def _is_older(turn: object, line: Line, thread: Thread) -> bool:
+    """Did this turn begin before the fork was made? Ids of version 7 hold their time; copied lines are stamped with the fork's."""
+    own, fork = _made_us(turn), _made_us(thread.id)
+    if own is not None and fork is not None and own != fork:
+        return own < fork
+    return _stamped_by_fork(line, thread)
+
+
+def _stamped_by_fork(line: Line, thread: Thread) -> bool:
+    """Was this line written when the fork was made, as copied ones are?"""
+    stamp = instant(line.value.get("timestamp"))
+    return stamp is None or thread.forked_us is None or stamp - thread.forked_us < _COPYING_US
+
+
+def _made_us(native: object) -> int | None:
+    """When an id of version 7 was made, in microseconds; None for any other."""
+    if not isinstance(native, str) or not _VERSION_7.fullmatch(native):
+        return None
+    return int(native[:8] + native[9:13], 16) * 1000
+
+
+def _facts(state: object) -> Facts:
+    thread = state if isinstance(state, Thread) else Thread()
+    known = thread.copied or thread.by_reference
+    return Facts(conversation_id=thread.id, forked_from=thread.forked_from, prefix_known=known or thread.forked_from is None)
 
 
 def _headed(header: Json, thread: Thread) -> Thread:
@@ -102,6 +137,8 @@ def _headed(header: Json, thread: Thread) -> Thread:
         subagent=subagent,
         headless=header.get("originator") == "codex_exec" or source == "exec",
         forked_from=_string(header.get("forked_from_id")),
+        forked_us=instant(header.get("timestamp")),
+        by_reference="history_base" in header,
         cwd=_string(header.get("cwd")),
         repo=_string(git.get("repository_url")),
         branch=_string(git.get("branch")),
@@ -141,6 +178,7 @@ def _record(line: Line, thread: Thread, piece: Said, block: int) -> Record:
         tool=_string(piece.tool),
         origin="headless" if thread.headless and not briefed and piece.speaker == "person" else None,
         channel=piece.channel,
+        inherited_from=thread.forked_from if thread.copying and _stamped_by_fork(line, thread) else None,
     )
 
 
@@ -224,11 +262,27 @@ _ROLLOUT = Lines(
     observe=_observe,
     context=(b'"session_meta"', b'"turn_context"'),
     head=1,
+    facts=_facts,
     is_line=_is_rollout_line,
 )
 # `by_time` stays unset: a fork's header is younger than the turns it copies, and converters put the header's time last.
 _ROLLOUT_TRAITS = Traits(text_in="line", inserted=":!", append_only=True)
 _ENDINGS = (".jsonl", ".jsonl.zst")
+
+
+def _claimed(value: dict[str, object]) -> str | None:
+    """The thread that a header names."""
+    inner = value.get("payload")
+    if value.get("type") == "session_meta" and isinstance(inner, dict):
+        return _string(inner.get("id"))
+    return _string(value.get("id")) if is_bare_header(value) else None
+
+
+def _choose(sources: Sequence[Source], evidence: Sequence[Record]) -> tuple[Source, ...]:
+    """Of several rollouts of one thread: the live copy stands for its archived one; parts after a revert are all of it."""
+    live = {source.stem: source for source in sorted(sources, key=lambda source: source.store == "codex.sessions")}
+    whole = [stem for stem in live if "_" not in stem]
+    return tuple(live[stem] for stem in sorted(live)) if len(whole) <= 1 else ()
 
 
 AGENT = Agent(
@@ -284,5 +338,13 @@ AGENT = Agent(
         ),
     ),
     resume=_resume,
+    locate=Locator(
+        stores=("codex.sessions", "codex.archived"),
+        key=lambda native: native if _ID.fullmatch(native) else None,
+        names=thread_in_name,
+        header=_claimed,
+        choose=_choose,
+        head=1,
+    ),
     limits=("headless_not_in_history",),
 )

@@ -1,0 +1,107 @@
+"""Writes docs/reference/schema.json, the JSON Schema of what `--json` prints, from the types in deepgrep.schema.
+
+Usage: python scripts/schema.py. Refuses to change or drop what a released schema_version says: that needs a new version.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+from deepgrep import schema, wire
+
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "reference" / "schema.json"
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+Json = dict[str, typing.Any]
+
+
+def generated() -> Json:
+    """The schema of the document, with every named shape under `$defs`."""
+    shapes: Json = {}
+    top = _shape(schema.DocumentJson, shapes)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What deepgrep --json prints",
+        **top,
+        "$defs": dict(sorted(shapes.items())),
+    }
+
+
+def _shape(kind: type, shapes: Json) -> Json:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    required = [name for name, hint in hints.items() if typing.get_origin(hint) is not typing.NotRequired]
+    out: Json = {"type": "object", "properties": {name: _type(hint, shapes) for name, hint in hints.items()}, "required": required}
+    if "schema_version" in hints:
+        out["properties"]["schema_version"] = {"const": wire.SCHEMA_VERSION}
+    if kind.__doc__ and kind is not schema.DocumentJson:
+        out = {"description": kind.__doc__.strip(), **out}
+    return out
+
+
+def _type(hint: object, shapes: Json) -> Json:
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint is object:
+        return {}
+    if origin is typing.NotRequired:
+        return _type(inner[0], shapes)
+    if origin is list:
+        return {"type": "array", "items": _type(inner[0], shapes)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _type(inner[1], shapes)}
+    if origin is typing.Literal:
+        return {"enum": list(inner)}
+    if inner:  # a union; every one here is with None
+        parts = [_type(part, shapes) for part in inner]
+        if all(set(part) == {"type"} for part in parts):
+            return {"type": [part["type"] for part in parts]}
+        return {"anyOf": parts}
+    if hint in _PLAIN:
+        return {"type": _PLAIN[typing.cast("type", hint)]}
+    assert isinstance(hint, type), hint
+    name = hint.__name__.removesuffix("Json")
+    if name not in shapes:
+        shapes[name] = {}
+        shapes[name] = _shape(hint, shapes)
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def broken(old: Json, new: Json, at: str = "") -> Iterator[str]:
+    """Where the new schema breaks what the old one promised. Added properties and descriptions break nothing."""
+    for key, value in old.items():
+        if key in ("description", "title", "$schema"):
+            continue
+        here = f"{at}/{key}"
+        if key not in new:
+            yield f"{here} is gone"
+        elif isinstance(value, dict) and isinstance(new[key], dict):
+            yield from broken(value, new[key], here)
+        elif key == "required":
+            yield from (f"{here}: {name} may now be missing" for name in value if name not in new[key])
+        elif value != new[key]:
+            yield f"{here} was {json.dumps(value)} and is {json.dumps(new[key])}"
+
+
+def text(of: Json) -> str:
+    """A schema as it stands in its file."""
+    return json.dumps(of, indent=2, ensure_ascii=False) + "\n"
+
+
+def main() -> int:
+    """Write the file, or say why it must not be written."""
+    new = generated()
+    if TARGET.exists():
+        old = json.loads(TARGET.read_text(encoding="utf-8"))
+        wrong = list(broken(old, new)) if old["properties"]["schema_version"] == new["properties"]["schema_version"] else []
+        if wrong:
+            print("These need a new SCHEMA_VERSION in deepgrep/wire.py:", *wrong, sep="\n  ", file=sys.stderr)
+            return 1
+    TARGET.parent.mkdir(parents=True, exist_ok=True)
+    TARGET.write_text(text(new), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+"""Targeted routing: prompt evidence chooses conversations, and each is resolved by proof to one transcript, or to a reason.
+
+Private and deterministic. Nothing of it is returned: no candidate, no id, no path.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..discovery import Installed, locate
+from ..files import OpenFile, Unreadable
+from ..model import Agent, Filters, Locator, Match, Query, Record, Source, Store
+from ..typed import NamedTuple
+from .lines import parse
+from .order import below, project
+
+ENTRY_BUDGET = 200_000  # directory entries that locating may list in one request
+PROOF_BYTES = 1 << 20  # of each file whose name carries a selected id
+DEFAULT_LIMIT = 25  # conversations; docs/efforts.md shows what a higher one finds
+
+
+class Candidate(NamedTuple):
+    """A conversation that evidence names, with its evidence."""
+
+    agent: str
+    native_id: str
+    evidence: tuple[Record, ...]
+
+
+class Conversation(NamedTuple):
+    """A selected conversation that is proved: the sources that are all of it."""
+
+    agent: str
+    sources: tuple[Source, ...]
+
+
+class Routed(NamedTuple):
+    """What routing came to: proved conversations in the order of their evidence, and counts for each agent."""
+
+    conversations: tuple[Conversation, ...] = ()
+    counts: Mapping[str, Mapping[str, int]] = {}
+    has_clue: bool = True
+
+
+def evidence_query(query: Query) -> Query:
+    """What prompt records must satisfy to be evidence: any positive text clue, whatever the other controls say."""
+    return query._replace(any=True, scope="prompts", filters=Filters(agents=query.filters.agents))
+
+
+def has_clue(query: Query) -> bool:
+    """Is there anything positive that evidence could satisfy: a text, or metadata that holds for a whole conversation?"""
+    filters = query.filters
+    return bool(query.texts or filters.agents or any((filters.cwd, filters.project, filters.repo, filters.branch)))
+
+
+def admits(record: Record, filters: Filters) -> bool | None:
+    """Do the predicates on a conversation hold for this evidence? None where the history does not say."""
+    verdicts = [verdict for known, verdict in _predicates(record, filters) if known]
+    if False in verdicts:
+        return False
+    return None if len(verdicts) < len(_predicates(record, filters)) else True
+
+
+def _predicates(record: Record, filters: Filters) -> list[tuple[bool, bool]]:
+    """For each predicate that was asked: whether the record tells, and what it says."""
+    out = []
+    if filters.cwd is not None:
+        out.append((record.cwd is not None, record.cwd is not None and below(record.cwd, filters.cwd)))
+    if filters.project is not None:
+        out.append((project(record) is not None, project(record) == filters.project))
+    if filters.repo is not None:
+        out.append((record.repo is not None, record.repo == filters.repo))
+    if filters.branch is not None:
+        out.append((record.branch is not None, record.branch == filters.branch))
+    return out
+
+
+def candidates(evidence: Iterable[Match], filters: Filters, agents: Mapping[str, Agent]) -> tuple[list[Candidate], dict[str, Counter[str]]]:
+    """Conversations by their newest evidence, and counts of evidence that leads nowhere or may not belong."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in agents}
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for match in evidence:
+        record = match.record
+        verdict = admits(record, filters)
+        if verdict is False:
+            continue
+        locator = agents[record.agent].locate
+        native = record.conversation_id
+        if native is None or locator is None or locator.key(native) is None:
+            counts[record.agent]["unroutable"] += 1
+            continue
+        counts[record.agent]["undecided"] += verdict is None
+        groups.setdefault((record.agent, native), []).append(record)
+    found = [Candidate(agent, native, tuple(records)) for (agent, native), records in groups.items()]
+    for one in found:
+        counts[one.agent]["eligible"] += 1
+    return sorted(found, key=_newest), counts
+
+
+def _newest(candidate: Candidate) -> tuple[bool, int, str, str]:
+    times = [record.time_us for record in candidate.evidence if record.time_us is not None]
+    return not times, -max(times, default=0), candidate.agent, candidate.native_id
+
+
+def route(query: Query, evidence: Sequence[Match], agents: Mapping[str, tuple[Agent, Installed]]) -> Routed:
+    """Select at most `query.conversation_limit` conversations and prove each. Lists names, and opens only proofs."""
+    if not has_clue(query):
+        return Routed(has_clue=False)
+    found, counts = candidates(evidence, query.filters, {name: declared for name, (declared, _) in agents.items()})
+    selected = found[: query.conversation_limit or DEFAULT_LIMIT]
+    budget = ENTRY_BUDGET
+    proved: dict[tuple[str, str], tuple[Source, ...]] = {}
+    for name in dict.fromkeys(candidate.agent for candidate in selected):
+        declared, here = agents[name]
+        assert declared.locate is not None
+        mine = [candidate for candidate in selected if candidate.agent == name]
+        files, budget = _files(mine, declared, declared.locate, here, budget)
+        for candidate in mine:
+            counts[name]["selected"] += 1
+            outcome, sources, proofs = _resolve(candidate, files.get(declared.locate.key(candidate.native_id) or "", []), declared.locate)
+            if outcome == "unresolved" and budget < 0:
+                outcome = "budget_exhausted"
+            counts[name][outcome] += 1
+            counts[name]["proofs"] += proofs
+            if sources:
+                proved[name, candidate.native_id] = sources
+    conversations = tuple(Conversation(c.agent, proved[c.agent, c.native_id]) for c in selected if (c.agent, c.native_id) in proved)
+    return Routed(conversations, {name: dict(counted) for name, counted in counts.items()})
+
+
+def _files(
+    mine: Sequence[Candidate], declared: Agent, locator: Locator, here: Installed, budget: int
+) -> tuple[dict[str, list[Source]], int]:
+    """The files whose names carry a selected id, by the key in the name; one walk for all of an agent's candidates."""
+    keys = {locator.key(candidate.native_id) for candidate in mine}
+    stores: list[Store] = [store for store in declared.stores if store.id in locator.stores]
+    located = locate(here, stores, lambda stem: locator.names(stem) in keys, budget)
+    files: dict[str, list[Source]] = {}
+    for source in located.sources:
+        files.setdefault(locator.names(source.stem) or "", []).append(source)
+    return files, located.left
+
+
+def _resolve(candidate: Candidate, files: Sequence[Source], locator: Locator) -> tuple[str, tuple[Source, ...], int]:
+    """The outcome for one candidate, the sources where it is `resolved`, and how many files were opened to prove it."""
+    if not files:
+        return "unresolved", (), 0
+    claims = [(source, _claim(source, candidate.native_id, locator)) for source in files]
+    proved = [source for source, claim in claims if claim == "proved"]
+    if len(proved) > 1:
+        chosen = locator.choose(proved, candidate.evidence)
+        return ("resolved", chosen, len(files)) if chosen else ("ambiguous", (), len(files))
+    if proved:
+        return "resolved", tuple(proved), len(files)
+    return ("unreadable" if any(claim == "unreadable" for _, claim in claims) else "stale"), (), len(files)
+
+
+def _claim(source: Source, native_id: str, locator: Locator) -> str:
+    """`proved` where one of the first objects claims the id, `stale` where they claim none or another, `unreadable`."""
+    try:
+        with OpenFile(source.path) as file:
+            raw = file.start(PROOF_BYTES)
+    except Unreadable:
+        return "unreadable"
+    looked_at = 0
+    for line in raw.split(b"\n"):
+        for _, value in parse(line, lambda _: True).values:
+            looked_at += 1
+            if locator.header(value) == native_id:
+                return "proved"
+        if looked_at >= locator.head:
+            break
+    return "stale" if looked_at else "unreadable"
