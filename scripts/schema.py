@@ -71,8 +71,8 @@ def _type(hint: object, shapes: Json) -> Json:
 def broken(old: Json, new: Json, at: str = "") -> Iterator[str]:
     """Where the new schema breaks what the old one promised. Added properties and descriptions break nothing."""
     for key, value in old.items():
-        if key in ("description", "title", "$schema"):
-            continue
+        if isinstance(value, str) and key in ("description", "title", "$schema"):
+            continue  # notes for readers; a property of such a name is an object
         here = f"{at}/{key}"
         if key not in new:
             yield f"{here} is gone"

@@ -213,6 +213,7 @@ def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Itera
 
     A line longer than the window makes the buffer grow, up to `cap` bytes; a longer one is passed over.
     """
+    size = min(size, cap)  # so that what is too long does not depend on the window
     buffer = _spare.pop() if _spare and size <= len(_spare[-1]) else bytearray(size)
     limit = size  # how far the buffer is filled: its cache-friendly front, more only for a line that needs it
     have = start = oversized = 0  # `have` bytes at the front of the buffer stand at offset `start`
@@ -242,7 +243,7 @@ def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Itera
             yield Window(buffer, end, start, oversized)
             have, start, oversized = filled - end, start + end, 0
             buffer[:have] = buffer[end:filled]
-            limit = size if have < size else min(2 * have, len(buffer))
+            limit = size if have < size else min(2 * have, cap, len(buffer))
         if have or oversized:
             yield Window(buffer, have, start, oversized)
     finally:

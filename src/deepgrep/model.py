@@ -164,6 +164,17 @@ class Lines(NamedTuple):
     is_line: Callable[[dict[str, object]], bool] = lambda value: True  # is this a whole line of the format?
 
 
+class Log(NamedTuple):
+    """How to read a store of JSON lines that must be replayed: later lines change or take back what earlier ones said.
+
+    `decode` gets every object of the file in order, and gives the records of the state at the end; it never raises.
+    """
+
+    decode: Callable[[Iterator[Line], Source], Decoded]
+    is_line: Callable[[dict[str, object]], bool] = lambda value: True
+    facts: Callable[[Source], Facts] = lambda source: Facts()
+
+
 class Document(NamedTuple):
     """How to read a store whose files are one JSON value each; `position` of a record is an ordinal."""
 
@@ -176,7 +187,7 @@ class Text(NamedTuple):
     decode: Callable[[str, Source], Decoded]
 
 
-Reader = Lines | Document | Text
+Reader = Lines | Log | Document | Text
 
 
 class Store(NamedTuple):
@@ -323,6 +334,8 @@ class Reading(NamedTuple):
 
 
 class Status(NamedTuple):
+    """How far an answer can be trusted: the state, the condition that decided it, and all that applied."""
+
     state: str
     reason: str | None
     conditions: tuple[str, ...]
@@ -382,6 +395,8 @@ class SourceFinished(NamedTuple):
 
 
 class Finished(NamedTuple):
+    """The last event of every run."""
+
     summary: Summary
 
 

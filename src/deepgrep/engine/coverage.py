@@ -32,6 +32,7 @@ SKIPS = ("malformed", "torn_tail", "oversized", "undecodable", "unknown_shape")
 CONVERSATION_COUNTS = (
     "eligible", "selected", "completed", "ambiguous", "stale", "unreadable", "unresolved", "budget_exhausted", "unroutable", "undecided",
 )  # fmt: skip
+_ROUTING = CONVERSATION_COUNTS[3:]
 OPENED = ("prompt_sources", "conversation_sources", "proofs", "bytes")
 
 Coverage = dict[str, object]
@@ -48,6 +49,13 @@ _SAYS: Mapping[str, tuple[str, str]] = {
     "paste_missing": ("info", "{} pasted texts are no longer on disk, so only their placeholders were searched"),
     "replaced": ("info", "{} lines hold bytes that are not UTF-8; they were replaced"),
     "context": ("info", "{} matches in injected context were left out; ask with --kind context"),
+    "unresolved": ("info", "{} selected conversations have no transcript any more"),
+    "stale": ("warning", "{} selected conversations lead to a file that is another's"),
+    "ambiguous": ("warning", "{} selected conversations have more than one transcript"),
+    "unreadable": ("warning", "{} selected conversations have a transcript that cannot be read"),
+    "budget_exhausted": ("warning", "{} selected conversations were not found within the budget for looking"),
+    "unroutable": ("info", "{} prompts that match name no conversation"),
+    "undecided": ("info", "{} prompts that match come from a history that does not tell whether the filters hold"),
     "copies": ("info", "{} files are second copies of others and were read once"),
     "refused": ("warning", "{} links lead out of their agent's folder and were not followed"),
     "unsupported_store": ("warning", "{} sources are of a kind that is not supported yet"),
@@ -227,6 +235,9 @@ def diagnostics(covered: Coverage, plan: Plan) -> tuple[Diagnostic, ...]:
     assert isinstance(records, dict)
     counts = {"source_failure": sources["failed"], "unsupported_store": sources["unsupported"], "replaced": records["replaced"]}
     counts |= records["skipped"] | records["withheld"]
+    selection = covered["conversations"]
+    assert isinstance(selection, dict)
+    counts |= {name: selection[name] for name in _ROUTING}
     counts["copies"] = sum(one.listing.copies for one in plan.agents)
     counts["refused"] = sum(one.listing.refused for one in plan.agents)
     counts["root_missing"] = sum(one.found.missing for one in plan.agents)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .. import registry
 from ..files import OpenFile, Unreadable
-from ..model import Lines, Query, Record, Source
+from ..model import Lines, Log, Query, Record, Source
 from .read import Task, records
 
 Around = tuple[tuple[Record, ...], tuple[Record, ...]]  # before, after; both in file order
@@ -32,7 +32,7 @@ def neighbours(query: Query, wanted: Sequence[Record]) -> Iterator[Around]:
 def _spoken(query: Query, source: Source, places: set[tuple[int, int]]) -> Iterator[Record]:
     """The wanted records of a source and every other but injected context and second spellings; none where it cannot be read."""
     store = registry.store(source.store)
-    if not isinstance(store.reader, Lines):
+    if not isinstance(store.reader, (Lines, Log)):
         return
     try:
         with OpenFile(source.path) as file:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from .. import registry
 from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, windows
-from ..model import Document, Facts, Line, Lines, Match, Query, Reading, Record, Skip, Source, Store, Text
+from ..model import Document, Facts, Line, Lines, Log, Match, Query, Reading, Record, Skip, Source, Store, Text
 from ..query.match import Matcher, matcher
 from ..query.parse import parse as parse_query
 from ..query.prefilter import Probe, markers, probe
@@ -109,6 +109,8 @@ class _Work:
         if isinstance(reader, Lines):
             for _, found in self.lines(self.file, reader):
                 self.take(found)
+        elif isinstance(reader, Log):
+            self.take(self.log(self.file, reader))
         elif isinstance(reader, Document):
             self.take(self.document(self.file, reader))
         elif isinstance(reader, Text):
@@ -145,6 +147,25 @@ class _Work:
             else:
                 self.counts["matched"] += 1
                 self.matches.append(Match(record, spans))
+
+    def log(self, file: OpenFile, reader: Log) -> Iterator[Record | Skip]:
+        """The records of a file that is replayed as a whole, if any of its lines may match."""
+        found = self.compiled.probe
+        self.facts = reader.facts(self.task.source)
+        if found:
+            if not self._any_candidate(file, found):
+                return
+            self.counts.clear()
+            file.seek(0)
+        yield from reader.decode(self._objects(file, reader), self.task.source)
+
+    def _objects(self, file: OpenFile, reader: Log) -> Iterator[Line]:
+        for window in self._windows(file):
+            spans = dict(_all_lines(window.buffer, window.end))
+            self._count_shapes(window, frozenset(spans))
+            for span in spans.items():
+                for offset, value in self._parse(window, span, reader, counted=True):
+                    yield Line(value, window.start + span[0] + offset, self.task.source)
 
     def document(self, file: OpenFile, reader: Document) -> Iterator[Record | Skip]:
         """The records of a whole-file JSON source."""
@@ -244,7 +265,7 @@ class _Work:
         for start, stop in sorted({**context, **candidates}.items()):
             yield (start, stop), start in candidates, start in context
 
-    def _parse(self, window: Window, span: tuple[int, int], reader: Lines, counted: bool) -> tuple[tuple[int, dict[str, object]], ...]:
+    def _parse(self, window: Window, span: tuple[int, int], reader: Lines | Log, counted: bool) -> tuple[tuple[int, dict[str, object]], ...]:
         parsed = parse(bytes(memoryview(window.buffer)[span[0] : span[1]]), reader.is_line)
         if counted:
             torn = parsed.malformed and span[1] == window.end and self._is_tail(window)
@@ -288,7 +309,10 @@ def _whole_value(raw: bytes) -> object:
 def records(task: Task, file: OpenFile) -> Iterator[Record]:
     """Every record of an open line-based source, decoded whole and in order, whatever the query."""
     store = registry.store(task.source.store)
-    assert isinstance(store.reader, Lines)
     work = _Work(task, store, lambda: False)
-    for _, found in work.lines(file, store.reader):
-        yield from (item._replace(text=clean(item.text)) for item in found if isinstance(item, Record))
+    if isinstance(store.reader, Lines):
+        decoded = (item for _, found in work.lines(file, store.reader) for item in found)
+    else:
+        assert isinstance(store.reader, Log)
+        decoded = (item for item in work.log(file, store.reader))
+    yield from (item._replace(text=clean(item.text)) for item in decoded if isinstance(item, Record))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from .. import registry
 from ..discovery import Machine
 from ..files import OpenFile, Unreadable
-from ..model import Event, Finished, Lines, Match, Query, Reading, Record, Result, Resume, Source, SourceFinished, Started, Summary
+from ..model import Event, Finished, Lines, Log, Match, Query, Reading, Record, Result, Resume, Source, SourceFinished, Started, Summary
 from ..query.match import matcher
 from ..query.parse import parse
 from . import coverage as account
@@ -220,7 +220,7 @@ def _finished(reading: Reading) -> SourceFinished:
 
 def _all_records(query: Query, source: Source) -> Iterator[Record]:
     """Every record of a source that is still there."""
-    if not isinstance(registry.store(source.store).reader, Lines):
+    if not isinstance(registry.store(source.store).reader, (Lines, Log)):
         return
     try:
         with OpenFile(source.path) as file:

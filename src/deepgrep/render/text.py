@@ -164,6 +164,8 @@ def closing(summary: Summary, page: Page) -> Iterator[str]:
     """What was found, what was read, what was not and why, and the command for the next step."""
     style = page.style
     line = f"{_count(summary.match_count, 'result')}{_state(summary)}; {_read(summary)}."
+    if summary.requested_effort == "targeted":
+        line += f" {_selection(summary)}."
     missing = [*_missing(summary)]
     if missing:
         line += f" Not read: {'; '.join(missing)}."
@@ -185,7 +187,35 @@ def _state(summary: Summary) -> str:
     state = summary.status.state
     if "result_limit" in summary.status.conditions:
         return f" (the first {summary.limit} by {summary.order}; there are more)"
-    return "" if state == "complete" else f" ({state}{': ' + summary.status.reason if summary.status.reason else ''})"
+    if state == "complete" or summary.status.reason == "candidate_selection":  # the selection has a sentence of its own
+        return ""
+    return f" ({state}{': ' + summary.status.reason if summary.status.reason else ''})"
+
+
+# What became of conversations that prompts lead to but that were not read: one and several.
+_ENDS = (
+    ("unresolved", "has no transcript any more", "have no transcript any more"),
+    ("stale", "has a file that is another's", "have files that are another's"),
+    ("ambiguous", "has more than one transcript", "have more than one transcript"),
+    ("unreadable", "cannot be read", "cannot be read"),
+    ("budget_exhausted", "was not looked for among too many files", "were not looked for among too many files"),
+)
+
+
+def _selection(summary: Summary) -> str:
+    """How many conversations the prompts lead to, how many were selected and read, and why the others were not."""
+    if "evidence_failure" in summary.status.conditions:
+        return "No conversation was opened, because a prompt history could not be read"
+    if "no_positive_clue" in summary.status.conditions:
+        return "No conversation was selected: targeted effort needs a text, or an agent, project, folder, repository or branch"
+    counts = _section(summary.coverage, "conversations")
+    ends = [f"{counts[name]:,} {one if counts[name] == 1 else several}" for name, one, several in _ENDS if counts[name]]
+    said = f"Prompts lead to {_count(counts['eligible'], 'conversation')}; {counts['selected']:,} selected, {counts['completed']:,} read"
+    if counts["unroutable"]:
+        ends.append(f"{_count(counts['unroutable'], 'prompt')} name{'s' if counts['unroutable'] == 1 else ''} no conversation")
+    if counts["undecided"]:
+        ends.append(f"{_count(counts['undecided'], 'prompt')} may or may not pass the filters")
+    return ", ".join([said, *ends])
 
 
 def _read(summary: Summary) -> str:
