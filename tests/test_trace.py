@@ -30,7 +30,7 @@ def strace(target: Path) -> list[str]:
 @pytest.mark.parametrize("effort", ["prompt", "exhaustive"])
 def test_a_run_opens_only_what_its_effort_allows(agent: str, effort: str, tmp_path: Path, outside: dict[str, str]) -> None:
     own, trace = manifest(agent), tmp_path / "trace"
-    words = [*strace(trace), *DEEPGREP, "search", "--home", str(own.home), "--effort", effort, "e"]
+    words = [*strace(trace), *DEEPGREP, "search", "--home", str(own.home), "--effort", effort, *(["--scope", "all"] if effort == "exhaustive" else []), "e"]
     ran = subprocess.run(words, env=outside, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     text = trace.read_text(encoding="utf-8", errors="replace")

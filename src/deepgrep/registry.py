@@ -48,7 +48,7 @@ def agent(agent_id: str) -> Agent:
     if agent_id not in _loaded:
         if agent_id not in AGENT_IDS:
             raise UsageError(f"unknown agent {agent_id!r}; known: {', '.join(AGENT_IDS)}")
-        _loaded[agent_id] = import_module(f".stores.{agent_id}", __package__).AGENT
+        _loaded[agent_id] = import_module(f".stores.{agent_id.replace('-', '_')}", __package__).AGENT
     return _loaded[agent_id]
 
 

@@ -22,6 +22,7 @@ from ..typed import NamedTuple
 from .lines import Neighbours, parse, shape
 
 Cancelled = Callable[[], bool]
+Objects = tuple[tuple[int, dict[str, object]], ...]  # with their byte offsets in the line
 
 
 class Task(NamedTuple):
@@ -265,7 +266,7 @@ class _Work:
         for start, stop in sorted({**context, **candidates}.items()):
             yield (start, stop), start in candidates, start in context
 
-    def _parse(self, window: Window, span: tuple[int, int], reader: Lines | Log, counted: bool) -> tuple[tuple[int, dict[str, object]], ...]:
+    def _parse(self, window: Window, span: tuple[int, int], reader: Lines | Log, counted: bool) -> Objects:
         parsed = parse(bytes(memoryview(window.buffer)[span[0] : span[1]]), reader.is_line)
         if counted:
             torn = parsed.malformed and span[1] == window.end and self._is_tail(window)
