@@ -275,9 +275,9 @@ class Peek:
                 if end >= 0 or len(block) < size or size >= cap:
                     break
                 size *= 4
-            if not block or (end < 0 and size >= cap):
-                return
             line = block if end < 0 else block[:end]
+            if not block or len(line) >= cap:
+                return
             yield line
             if end < 0:
                 return
@@ -291,12 +291,13 @@ class Peek:
                 low = max(0, offset - size)
                 block = self._read(low, offset - low)
                 cut = block.rfind(b"\n", 0, max(len(block) - 1, 0)) + 1
-                if cut or low == 0 or size >= cap:
+                if cut or low == 0 or size > cap:
                     break
                 size *= 4
-            if not block or (not cut and low > 0):
+            line = block[cut:].rstrip(b"\n")
+            if not block or len(line) >= cap:
                 return
-            yield block[cut:].rstrip(b"\n")
+            yield line
             offset = low + cut
 
     def _read(self, offset: int, size: int) -> bytes:

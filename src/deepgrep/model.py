@@ -146,6 +146,7 @@ class Near(Protocol):
 
 
 Decoded = Iterable[Record | Skip]
+Sibling = Callable[[str, int], "str | None"]  # (path below the agent's root, most bytes) -> text of a small file, or None
 
 
 class Lines(NamedTuple):
@@ -170,7 +171,7 @@ class Log(NamedTuple):
     `decode` gets every object of the file in order, and gives the records of the state at the end; it never raises.
     """
 
-    decode: Callable[[Iterator[Line], Source], Decoded]
+    decode: Callable[[Iterator[Line], Source, Sibling], Decoded]
     is_line: Callable[[dict[str, object]], bool] = lambda value: True
     facts: Callable[[Source], Facts] = lambda source: Facts()
 
@@ -178,13 +179,13 @@ class Log(NamedTuple):
 class Document(NamedTuple):
     """How to read a store whose files are one JSON value each; `position` of a record is an ordinal."""
 
-    decode: Callable[[object, Source], Decoded]
+    decode: Callable[[object, Source, Sibling], Decoded]
 
 
 class Text(NamedTuple):
-    """How to read a store whose files are plain text."""
+    """How to read a store whose files are plain text; `position` of a record is an ordinal or an offset in it."""
 
-    decode: Callable[[str, Source], Decoded]
+    decode: Callable[[str, Source, Sibling], Decoded]
 
 
 Reader = Lines | Log | Document | Text

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from .. import registry
-from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, windows
+from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, sibling, windows
 from ..model import Document, Facts, Line, Lines, Log, Match, Query, Reading, Record, Skip, Source, Store, Text
 from ..query.match import Matcher, matcher
 from ..query.parse import parse as parse_query
@@ -149,6 +149,9 @@ class _Work:
                 self.counts["matched"] += 1
                 self.matches.append(Match(record, spans))
 
+    def _sibling(self, relative: str, limit_bytes: int) -> str | None:
+        return sibling(self.task.source.root, relative, limit_bytes)
+
     def log(self, file: OpenFile, reader: Log) -> Iterator[Record | Skip]:
         """The records of a file that is replayed as a whole, if any of its lines may match."""
         found = self.compiled.probe
@@ -158,7 +161,7 @@ class _Work:
                 return
             self.counts.clear()
             file.seek(0)
-        yield from reader.decode(self._objects(file, reader), self.task.source)
+        yield from reader.decode(self._objects(file, reader), self.task.source, self._sibling)
 
     def _objects(self, file: OpenFile, reader: Log) -> Iterator[Line]:
         for window in self._windows(file):
@@ -177,7 +180,7 @@ class _Work:
         value = _whole_value(raw)
         if value is None:
             raise Unreadable("undecodable")
-        yield from reader.decode(value, self.task.source)
+        yield from reader.decode(value, self.task.source, self._sibling)
 
     def text(self, file: OpenFile, reader: Text) -> Iterator[Record | Skip]:
         """The records of a plain-text source."""
@@ -185,7 +188,7 @@ class _Work:
         self.counts["probed"] += 1
         if self.compiled.probe and not any(find(raw, 0) >= 0 for find in self.compiled.probe.finders):
             return
-        yield from reader.decode(raw.decode("utf-8", "replace"), self.task.source)
+        yield from reader.decode(raw.decode("utf-8", "replace"), self.task.source, self._sibling)
 
     def lines(self, file: OpenFile, reader: Lines) -> Iterator[tuple[int, list[Record | Skip]]]:
         """What each decoded line gives, with the line's offset, in file order."""

@@ -31,7 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ..model import Agent, Decoded, Facts, Line, Lines, Locator, Near, Record, Resume, Skip, Source, Speaker, Store, Text, Traits
+from ..model import Agent, Decoded, Facts, Line, Lines, Locator, Near, Record, Resume, Sibling, Skip, Source, Speaker, Store, Text, Traits
 from ..text import clean, instant, plain
 from ..typed import NamedTuple
 from ._shapes.blocks import BLOBS, block_text, blocks, joined, mapping, readable, string
@@ -450,7 +450,7 @@ def _is_line(value: dict[str, object]) -> bool:
 # --- tool outputs, resume, the declaration ------------------------------------------------------------------------
 
 
-def _output(text: str, source: Source) -> Decoded:
+def _output(text: str, source: Source, sibling: Sibling) -> Decoded:
     folders = source.key.split("/")
     if text.strip():
         conversation = folders[-3] if len(folders) > 2 else None

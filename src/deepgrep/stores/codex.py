@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ..model import Agent, Document, Facts, Line, Lines, Locator, Near, Record, Resume, Skip, Source, Store, Traits
+from ..model import Agent, Document, Facts, Line, Lines, Locator, Near, Record, Resume, Sibling, Skip, Source, Store, Traits
 from ..text import clean, instant
 from ..typed import NamedTuple
 from ._shapes.injected import Said, command_or_prompt
@@ -191,7 +191,7 @@ def _history(line: Line, state: object, near: Near) -> Iterator[Record | Skip]:
     yield from _prompt(line, row.get("text"), row.get("ts"), native)
 
 
-def _history_legacy(value: object, source: Source) -> Iterator[Record | Skip]:
+def _history_legacy(value: object, source: Source, sibling: Sibling) -> Iterator[Record | Skip]:
     for index, row in enumerate(value if isinstance(value, list) else [None]):
         line = Line(_object(row), index, source)
         yield from _prompt(line, line.value.get("command"), line.value.get("timestamp"), None)
@@ -224,7 +224,7 @@ class _Items:
         return None
 
 
-def _sessions_legacy(value: object, source: Source) -> Iterator[Record | Skip]:
+def _sessions_legacy(value: object, source: Source, sibling: Sibling) -> Iterator[Record | Skip]:
     """One object per file: `session` is the header, `items` are bare response items. Ordinal 0 is the header's."""
     header, items = _object(_object(value).get("session")), _object(value).get("items")
     if not header and not isinstance(items, list):
