@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
+import datetime as dt
 import io
 import os
 import re
@@ -60,7 +60,7 @@ def blocks(text: str) -> Iterator[Block]:
 def steps(block: Block) -> Iterator[tuple[str, list[str], int]]:
     """The commands of a console block: the command, the lines it should print, and the number of its line in the page."""
     starts = [i for i, line in enumerate(block.lines) if line.startswith("$ ")]
-    assert starts and starts[0] == 0, f"line {block.at}: a console block starts with a command"
+    assert starts[:1] == [0], f"line {block.at}: a console block starts with a command"
     for start, stop in zip(starts, [*starts[1:], len(block.lines)]):
         yield block.lines[start][2:], block.lines[start + 1 : stop], block.at + start
 
@@ -71,10 +71,10 @@ def matches(wanted: list[str], got: list[str]) -> bool:
     return re.fullmatch(pattern, "".join(line + "\n" for line in got)) is not None
 
 
-class _Frozen(datetime.datetime):
+class _Frozen(dt.datetime):
     @classmethod
-    def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
-        return datetime.datetime.fromtimestamp(time.time(), tz)
+    def now(cls, tz: dt.tzinfo | None = None) -> dt.datetime:
+        return dt.datetime.fromtimestamp(time.time(), tz)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from homes import SAMPLE, STORES, write
 from pages import run
 
@@ -52,7 +53,7 @@ def shuffled(patch: pytest.MonkeyPatch, seed: int) -> None:
                 self.entries = list(entries)
             dice.shuffle(self.entries)
 
-        def __enter__(self) -> Scan:
+        def __enter__(self):  # type: ignore[no-untyped-def]
             return self
 
         def __exit__(self, *_: object) -> None: ...

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from homes import ROOT, SAMPLE, snapshot
 from pages import blocks, matches, rewritten, run, steps
 

@@ -9,9 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from homes import ROOT
-
 from deepgrep.registry import AGENT_IDS
+from homes import ROOT
 
 PACKAGE = ROOT / "src" / "deepgrep"
 OPENS = {"open", "os.open", "io.open", "io.FileIO", "FileIO", "os.fdopen", "mmap.mmap", "sqlite3.connect", "apsw.Connection"}

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from homes import ROOT
 
 import deepgrep
+from homes import ROOT
 
 # The contract with importers, by hand: taking one away breaks somebody.
 PROMISED = {"Answer", "DeepgrepError", "Query", "Record", "Result", "Summary", "UsageError", "events", "search", "__version__"}

@@ -8,8 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
-from homes import ROOT, SAMPLE, STORES
 from jsonschema import Draft202012Validator, ValidationError
+
+from homes import ROOT, SAMPLE, STORES
 from pages import run
 
 PUBLISHED = ROOT / "docs" / "reference" / "schema.json"

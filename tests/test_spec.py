@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from homes import snapshot
 from ledger import Ledger, recording
 from pages import Block, Ran, blocks, lay, matches, rewritten, run, steps
@@ -128,7 +129,8 @@ def test_the_page_is_true(path: Path, tmp_path: Path, updating: bool) -> None:
     ("fact", "good"),
     [
         ("a == 1", True), ("a == 2", False), ("b.c has 2", True), ("b.c has 5", False), ("b.c lacks 5", True), ("len(b.c) == 3", True),
-        ("a == b.c[0]", True), ("b.c[2] == a + b.c[1]", True), ("b.c[2] == a + a", False), ("d[*].e == [1, 2]", True), ("d[*].e == [2, 1]", False),
+        ("a == b.c[0]", True), ("b.c[2] == a + b.c[1]", True), ("b.c[2] == a + a", False),
+        ("d[*].e == [1, 2]", True), ("d[*].e == [2, 1]", False),
     ],
 )  # fmt: skip
 def test_a_fact_can_fail(fact: str, good: bool) -> None:

@@ -15,6 +15,7 @@ import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -256,7 +257,7 @@ def test_every_record_is_found_by_each_of_its_words_and_pairs_of_words(own: Mani
         whole = spoken(read(Task(everything(own.agent), source)))
         words = [record.text.split() for record in whole]
         queries = {word for inner in words for word in inner}
-        queries |= {f"{one} {two}" for inner in words for one, two in zip(inner, inner[1:])}
+        queries |= {f"{one} {two}" for inner in words for one, two in pairwise(inner)}
         for text in sorted(queries):
             match = matcher(parse([text], literal=True))
             wanted = [(record, spans) for record in whole if (spans := match(record.text)) is not None]
@@ -408,6 +409,22 @@ def test_a_line_beyond_the_cap_is_passed_over_in_bounded_memory(own: Manifest, t
     assert peak < 4 * cap
 
 
+@pytest.mark.xfail(strict=True, reason="inside a line beyond the cap nobody asks whether the search is cancelled")
+def test_a_search_can_be_cancelled_inside_a_line_beyond_the_cap(own: Manifest, tmp_path: Path) -> None:
+    source, raw = next(line_files(own))
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(raw.splitlines(keepends=True)[0] + b"y" * (1 << 20))
+    asked = []
+
+    def cancelled() -> bool:
+        asked.append(1)
+        return len(asked) > 3
+
+    reading = read(Task(everything(own.agent), source._replace(path=str(path)), window=1 << 12, line_cap=1 << 14), cancelled)
+    assert reading.outcome == "cancelled"
+    assert reading.bytes_read < 1 << 19
+
+
 def test_a_line_of_a_hundred_megabytes_stays_within_memory(own: Manifest, private: Callable[[Path], Path], outside: dict[str, str]) -> None:
     home = private(own.home)
     name = next(name for name in sorted(own.transcripts) if name.endswith(".jsonl"))
@@ -515,7 +532,9 @@ def each_source(own: Manifest) -> list[str]:
     return sorted(own.prompts | own.transcripts)
 
 
-def test_a_file_without_permission_is_one_failed_source(own: Manifest, private: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_permission_is_one_failed_source(
+    own: Manifest, private: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = private(own.home)
     real = os.open
     for name in each_source(own):
@@ -618,21 +637,26 @@ def test_what_is_appended_while_reading_is_left_for_the_next_search(own: Manifes
     assert (after.matches, after.outcome, after.counts) == (whole.matches, "completed", whole.counts)
 
 
+def refusing(real: Callable[..., object], folder: Path) -> Callable[..., object]:
+    """A way to list folders that may not list this one."""
+
+    def call(path: object = ".") -> object:
+        if path == str(folder):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    return call
+
+
 def test_an_unlistable_folder_is_counted_as_a_failure(own: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
     with recording() as ledger:
         search(agent=own.agent, effort="exhaustive", home=own.home)
-    real = os.listdir
-    listed = [folder for folder in ledger.listed_below(own.home) if any(name.startswith(folder + "/") for name in own.transcripts)]
+    listed = [folder for folder in sorted(ledger.listed_below(own.home)) if any(name.startswith(folder + "/") for name in own.transcripts)]
     assert listed
     for folder in listed:
-
-        def refusing(path: object = ".", folder: str = folder) -> list[str]:
-            if path == str(own.home / folder):
-                raise PermissionError(13, "Permission denied", path)
-            return real(path)  # type: ignore[call-overload, no-any-return]
-
         with monkeypatch.context() as patch:
-            patch.setattr(os, "listdir", refusing)
+            for name in ("listdir", "scandir"):
+                patch.setattr(os, name, refusing(getattr(os, name), own.home / folder))
             answer = search(agent=own.agent, effort="exhaustive", home=own.home)
         assert answer.summary.status.state == "failed", folder
         assert answer.summary.coverage["sources"]["failed"] == 1, folder

@@ -8,12 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from conftest import DEEPGREP
 from homes import STORES, manifest
 
 AGENTS = sorted(path.name for path in STORES.iterdir() if path.is_dir())
 _OPENED = re.compile(r'\b(?:open|openat|openat2|creat)\((?:[^,"]*, )?"((?:[^"\\]|\\.)*)", (?:\{flags=)?([A-Z_|]+)[^=]*= (-?\d+)')
-_CHANGED = re.compile(r"\b(?:rename|renameat2?|unlink|unlinkat|mkdir|mkdirat|link|linkat|symlink|symlinkat|chmod|fchmodat|truncate|utimensat|mknod)\(")
+_CHANGED = re.compile(r"\b(?:rename|unlink|mkdir|rmdir|link|symlink|chmod|fchmod|chown|truncate|utime|utimes|utimens|mknod)(?:at2?)?\(")
 
 
 def strace(target: Path) -> list[str]:
@@ -30,7 +31,8 @@ def strace(target: Path) -> list[str]:
 @pytest.mark.parametrize("effort", ["prompt", "exhaustive"])
 def test_a_run_opens_only_what_its_effort_allows(agent: str, effort: str, tmp_path: Path, outside: dict[str, str]) -> None:
     own, trace = manifest(agent), tmp_path / "trace"
-    words = [*strace(trace), *DEEPGREP, "search", "--home", str(own.home), "--effort", effort, *(["--scope", "all"] if effort == "exhaustive" else []), "e"]
+    scope = ["--scope", "all"] if effort == "exhaustive" else []
+    words = [*strace(trace), *DEEPGREP, "search", "--home", str(own.home), "--effort", effort, *scope, "e"]
     ran = subprocess.run(words, env=outside, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     text = trace.read_text(encoding="utf-8", errors="replace")

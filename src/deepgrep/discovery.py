@@ -82,10 +82,16 @@ def _candidates(root: Root, machine: Machine) -> Iterator[tuple[str, str]]:
     if given:
         whole = os.path.expanduser(given)
         paths = [whole] if not root.many or os.path.isdir(whole) else [os.path.expanduser(p.strip()) for p in given.split(",") if p.strip()]
-        yield from ((os.path.abspath(path), "" if index == 0 else f"{index}:") for index, path in enumerate(paths))
+        yield from ((os.path.abspath(_below(path, root)), "" if index == 0 else f"{index}:") for index, path in enumerate(paths))
         return
     for index, place in enumerate(root.places):
         yield os.path.join(machine.home, *place.split("/")), "" if index == 0 else f"{place}:"
+
+
+def _below(path: str, root: Root) -> str:
+    """The root in a folder that a variable names: some variables name the root, others stand in for the home."""
+    inner = os.path.join(path, *root.below.split("/")) if root.below else path
+    return inner if os.path.isdir(inner) else path
 
 
 def listing(found: Installed, stores: Iterable[Store]) -> Listing:
@@ -114,7 +120,7 @@ class Located(NamedTuple):
 
 
 def locate(found: Installed, stores: Iterable[Store], wanted: Callable[[str], bool], budget: int) -> Located:
-    """The sources of these stores whose stem is wanted, in one walk of at most `budget` names. Stats only those."""
+    """The sources whose place below the root, without ending, is wanted, in one walk of at most `budget` names. Stats only those."""
     sources: list[_Found] = []
     for place in found.places:
         walk = _Walk(found.id, place, [store for store in stores if store.root == place.root], wanted, budget)
@@ -156,7 +162,8 @@ class _Walk:
         self.refused = 0
         self.budget = budget  # names that may still be listed; below 0 the walk has given up
         self._taken: set[tuple[str, str]] = set()
-        self._visited: set[Identity] = set()
+        self._told: set[str] = set()  # names that were refused or out of reach: several patterns may meet one
+        self._visited: set[tuple[Identity, str, tuple[str, ...]]] = set()  # folders, and what was wanted below them
         self._linked = False  # was the name last looked at a link?
 
     def run(self) -> None:
@@ -164,7 +171,7 @@ class _Walk:
             top = os.stat(self.place.path)
         except OSError:
             return
-        self._visited.add((top.st_dev, top.st_ino))
+        self._visited |= _aims((top.st_dev, top.st_ino), self.start)
         pending = [(self.place.path, "", self.start)] if self.start else []
         while pending and self.budget >= 0:
             folder, relative, wants = pending.pop()
@@ -206,10 +213,10 @@ class _Walk:
         found = self._status(path, relative, wants[0][0])
         if found is None or not stat.S_ISDIR(found.st_mode):
             return False
-        identity = (found.st_dev, found.st_ino)
-        if (self._linked and identity in self._visited) or relative.count("/") > _DEPTH:
+        aims = _aims((found.st_dev, found.st_ino), wants)
+        if (self._linked and aims <= self._visited) or relative.count("/") > _DEPTH:
             return False
-        self._visited.add(identity)
+        self._visited |= aims
         return True
 
     def _status(self, path: str, relative: str, store: Store) -> os.stat_result | None:
@@ -220,7 +227,8 @@ class _Walk:
             if not self._linked:
                 return found
             if not inside(path, self.place.path):
-                self.refused += 1
+                self.refused += relative not in self._told
+                self._told.add(relative)
                 return None
             return os.stat(path)
         except OSError as error:
@@ -235,7 +243,7 @@ class _Walk:
             return
         base = relative.removesuffix(ending)
         stem = base.rpartition("/")[2]
-        if (store.id, relative) in self._taken or (self.wanted and not self.wanted(stem)):
+        if (store.id, relative) in self._taken or (self.wanted and not self.wanted(base)):
             return
         self._taken.add((store.id, relative))
         found = self._status(path, relative, store)
@@ -246,8 +254,16 @@ class _Walk:
         self.files.append(_Found(source, (found.st_dev, found.st_ino), store.endings.index(ending)))
 
     def _fail(self, path: str, relative: str, store: Store, code: str) -> None:
+        if relative in self._told:
+            return
+        self._told.add(relative)
         source = Source(self.agent_id, store.id, store.role, path, self.place.prefix + relative, 0, 0, "", self.place.path)
         self.broken.append((source, code))
+
+
+def _aims(identity: Identity, wants: list[_Want]) -> set[tuple[Identity, str, tuple[str, ...]]]:
+    """A folder with all that is wanted below it: a link that leads to no more than that adds nothing."""
+    return {(identity, store.id, segments) for store, segments in wants}
 
 
 def _unfolded(wants: list[_Want]) -> Iterator[_Want]:

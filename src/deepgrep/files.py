@@ -137,6 +137,11 @@ class OpenFile:
         except (OSError, EOFError) as error:
             raise Unreadable(_code(error) if isinstance(error, OSError) else "damaged_compression") from error
 
+    def rewind(self) -> None:
+        """Go back to the start, as if nothing had been read."""
+        self.seek(0)
+        self.bytes_read = 0
+
     def shrank(self) -> bool:
         """Is there less on disk than when the file was opened?"""
         return os.fstat(self._raw.fileno()).st_size < self.size
@@ -264,6 +269,10 @@ class Peek:
         if self._file:
             self._file.__exit__(None, None, None)
             self._file = None
+
+    def piece(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes at `offset`."""
+        return self._read(offset, size)
 
     def after(self, offset: int, cap: int = LINE_CAP) -> Iterator[bytes]:
         """Lines from `offset` (the start of a line) on; stops at a line beyond `cap`."""

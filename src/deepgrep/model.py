@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .typed import TYPE_CHECKING, NamedTuple
@@ -223,8 +224,9 @@ class Locator(NamedTuple):
     """How a native id leads to one transcript: by the file's name and, as proof, by what the file's own header says.
 
     `key`: the part of an id that names carry, or None for what can be no id (never a path, never a pattern).
-    `names`: the key that a file's stem carries. `header`: the id that one object claims, or None if it claims none;
-    the first claim counts. `choose`: of several files that prove one id, those that are it, else () for ambiguous;
+    `names`: the key that a name carries: the file's stem, or the folder `level` above it. `header`: the id that one object
+    claims, or None if it claims none; the first claim counts. `beside`: a file of one JSON value in the transcript's folder
+    that is asked where the transcript itself claims nothing. `choose`: of several files that prove one id, those that are it, else () for ambiguous;
     its second argument is the evidence. Only formats that prove it may say so.
     """
 
@@ -234,6 +236,8 @@ class Locator(NamedTuple):
     header: Callable[[dict[str, object]], str | None]
     choose: Callable[[Sequence[Source], Sequence[Record]], tuple[Source, ...]] = lambda sources, evidence: ()
     head: int = 64  # objects looked at for a claim
+    level: int = 0  # which name carries the key: 0 the file's stem, 1 the folder it lies in, 2 the one above that
+    beside: str = ""
 
 
 class Agent(NamedTuple):
@@ -321,6 +325,13 @@ class Result(NamedTuple):
 
 
 
+class LetGo(NamedTuple):
+    """What is remembered of matches beyond those that a limit can return: what they could fold with, and the best place among them."""
+
+    keys: array[int]
+    boundary: tuple[object, ...]
+
+
 class Reading(NamedTuple):
     """What reading one source came to. `counts`: probed, decoded, matched, and `skip.<reason>`."""
 
@@ -332,6 +343,7 @@ class Reading(NamedTuple):
     counts: Mapping[str, int]
     matches: tuple[Match, ...]
     facts: Facts = Facts()
+    let_go: LetGo | None = None
 
 
 class Status(NamedTuple):

@@ -16,6 +16,7 @@ class Root(NamedTuple):
     places: tuple[str, ...]
     variable: str | None = None
     many: bool = False  # the variable may hold several folders, separated by commas
+    below: str = ""  # where the root lies below the folder that the variable names; without it there, that folder is the root
 
 
 class Entry(NamedTuple):
@@ -36,6 +37,7 @@ _DESKTOP = tuple(
 ENTRIES: tuple[Entry, ...] = (
     Entry("claude", (Root("home", (".claude", ".config/claude"), "CLAUDE_CONFIG_DIR", many=True), Root("desktop", _DESKTOP))),
     Entry("codex", (Root("home", (".codex",), "CODEX_HOME"),)),
+    Entry("gemini", (Root("home", (".gemini",), "GEMINI_CLI_HOME", below=".gemini"),)),
 )
 
 AGENT_IDS: tuple[str, ...] = tuple(entry.id for entry in ENTRIES)

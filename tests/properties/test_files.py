@@ -22,7 +22,11 @@ def contents(draw: st.DrawFn) -> bytes:
 
 def _lines(content: bytes) -> list[bytes]:
     """Lines with their line feeds."""
-    return content.splitlines(keepends=True) if b"\r" not in content else [line for line in content.replace(b"\n", b"\n\0").split(b"\0") if line]
+    return (
+        content.splitlines(keepends=True)
+        if b"\r" not in content
+        else [line for line in content.replace(b"\n", b"\n\0").split(b"\0") if line]
+    )
 
 
 def _write(folder: Path, content: bytes, *, compressed: bool = False) -> str:
@@ -124,7 +128,22 @@ def test_neighbours_of_a_replaced_file_are_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "relative", ["", ".", "..", "../outside.txt", "a/../../outside.txt", "/etc/passwd", "a//b", "link.txt", "folder/outside.txt", "a\\b", "a\0b", "a", "gone"]
+    "relative",
+    [
+        "",
+        ".",
+        "..",
+        "../outside.txt",
+        "a/../../outside.txt",
+        "/etc/passwd",
+        "a//b",
+        "link.txt",
+        "folder/outside.txt",
+        "a\\b",
+        "a\0b",
+        "a",
+        "gone",
+    ],
 )
 def test_siblings_lie_below_the_root(tmp_path: Path, relative: str) -> None:
     root = tmp_path / "root"

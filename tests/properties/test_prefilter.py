@@ -192,7 +192,9 @@ def test_every_character_is_found_by_every_spelling_that_folds_like_it(engine: s
 
 
 @given(st.lists(texts, max_size=6), needles, st.data())
-def test_both_implementations_leave_the_same_matches(monkeypatch: pytest.MonkeyPatch, all_texts: list[str], needle: str, data: st.DataObject) -> None:
+def test_both_implementations_leave_the_same_matches(
+    monkeypatch: pytest.MonkeyPatch, all_texts: list[str], needle: str, data: st.DataObject
+) -> None:
     lines = [data.draw(documents(text + (needle if data.draw(st.booleans()) else ""))) for text in all_texts]
     window = b"\n".join(lines)
 

@@ -60,7 +60,9 @@ def test_spans_lead_back_to_the_original(text: str, data: st.DataObject) -> None
             (a, b)
             for a in range(len(text))
             for b in range(a + 1, len(text) + 1)
-            if slow_fold(text[a:b]) == form.text[start:end] and slow_fold(text[:a]) == form.text[:start] and slow_fold(text[b:]) == form.text[end:]
+            if slow_fold(text[a:b]) == form.text[start:end]
+            and slow_fold(text[:a]) == form.text[:start]
+            and slow_fold(text[b:]) == form.text[end:]
         ]
         if fits:
             assert (low, high) in fits
@@ -117,7 +119,8 @@ def test_instant_tells_the_unit_of_a_number(moment: datetime) -> None:
     assert instant(exact // 1000) == exact // 1000 * 1000
     assert instant(exact // 1_000_000) == exact // 1_000_000 * 1_000_000
     fraction = instant(exact / 1_000_000)
-    assert fraction is not None and abs(fraction - exact) <= 1
+    assert fraction is not None
+    assert abs(fraction - exact) <= 1
 
 
 @pytest.mark.parametrize(
@@ -137,9 +140,9 @@ def test_instant_never_raises(value: object) -> None:
 
 # --- safety -----------------------------------------------------------------------------------------------------------
 
-hostile = st.text(st.characters(codec=None), max_size=40) | st.lists(st.sampled_from((*PIECES, "\ud800", "\udc00", "\u202e", "\u2066", "\x9b", "\x7f"))).map(
-    "".join
-)
+hostile = st.text(st.characters(codec=None), max_size=40) | st.lists(
+    st.sampled_from((*PIECES, "\ud800", "\udc00", "\u202e", "\u2066", "\x9b", "\x7f"))
+).map("".join)
 
 
 @given(hostile)
@@ -215,7 +218,11 @@ def _leaves(value: object) -> list[str]:
         return [word for key, inner in value.items() for word in _leaves(inner)]
     if isinstance(value, list):
         return [word for inner in value for word in _leaves(inner)]
-    return [{True: "true", False: "false", None: "null"}.get(value, value) if not isinstance(value, int | str) or isinstance(value, bool) else str(value)]
+    return [
+        {True: "true", False: "false", None: "null"}.get(value, value)
+        if not isinstance(value, int | str) or isinstance(value, bool)
+        else str(value)
+    ]
 
 
 @given(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
+from ..engine.drive import command_line
 from ..engine.resolve import nearest, query
 from ..engine.search import search
 from ..errors import UsageError
@@ -63,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     forms.add_argument("--json", action="store_true", help="one JSON document")
     forms.add_argument("--ndjson", action="store_true", help="one JSON line for each result, the summary last")
     output.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="when to colour (default: on a terminal)")
+    output.add_argument("--workers", type=_count, metavar="N", help="processes that read (default: by work and cores); changes no result")
     output.add_argument("--no-progress", action="store_true", help="no progress on the terminal")
     output.add_argument("--home", metavar="DIR", help="read DIR as if it were your home; your variables then do not count")
     made.add_argument("texts", nargs="*", metavar="TEXT", help="what to find; may be left out where a filter stands")
@@ -166,11 +169,13 @@ def run(words: Sequence[str]) -> int:
     except UsageError as error:
         sys.stderr.write(f"deepgrep: {error}\n")
         return 2
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a locale that lacks a character must not end the answer
     interrupt = _Interrupt()
     previous = signal.signal(signal.SIGINT, interrupt.handle)
     progress = _Progress(not options.no_progress)
     try:
-        return _print(_watched(search(made, where, cancelled=interrupt), progress), made, options, where.home)
+        return _print(_watched(search(made, where, cancelled=interrupt, driver=command_line(options.workers)), progress), made, options, where.home)
     except BrokenPipeError:
         # The reader has all it wants. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ one to one, nearest in time, so five separate "continue" stay five. Copies that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..model import Match, Record
 from ..typed import NamedTuple
@@ -83,6 +83,8 @@ def _rank(record: Record) -> tuple[int, int]:
 def _pair(bucket: list[Match]) -> list[_Slot]:
     """Pair the spellings of one text, rank by rank: a rank's records each take the nearest slot that lacks the rank."""
     ranks: dict[tuple[int, int], list[Match]] = {}
+    if len(bucket) > 1:  # ties are decided by the records, not by which was read first
+        bucket = sorted(bucket, key=lambda match: _moment(match.record))
     for match in bucket:
         ranks.setdefault(_rank(match.record), []).append(match)
     slots: list[_Slot] = []
@@ -118,8 +120,8 @@ def _nearest(members: Sequence[Record], slots: Sequence[Record]) -> dict[int, in
     return taken
 
 
-def _moment(record: Record) -> tuple[bool, int, str, int]:
-    return record.time_us is None, record.time_us or 0, record.source.key, record.position
+def _moment(record: Record) -> tuple[bool, int, str, str, int, int]:
+    return record.time_us is None, record.time_us or 0, record.store, record.source.key, record.position, record.block
 
 
 def _distance(one: Record, other: Record) -> tuple[int, int]:
@@ -132,10 +134,46 @@ def _adopt_rows_without_id(slots: dict[tuple[object, ...], list[_Slot]]) -> None
     """A history row that names no conversation folds into an equal prompt of the same agent that has no row yet."""
     for key in [key for key in slots if key[1] == ""]:
         same = [slot for other, bucket in slots.items() if other != key and (other[0], *other[2:]) == (key[0], *key[2:]) for slot in bucket]
-        homes = [slot for slot in same if all(rank[0] == 0 for rank in slot.ranks)]
+        homes = sorted((slot for slot in same if all(rank[0] == 0 for rank in slot.ranks)), key=lambda slot: _moment(slot.match.record))
         rows = slots[key]
         taken = _nearest([slot.match.record for slot in rows], [slot.match.record for slot in homes])
         for index, home in taken.items():
             homes[home].members += [rows[index].match.record, *rows[index].members]
             homes[home].ranks |= rows[index].ranks
         slots[key] = [slot for index, slot in enumerate(rows) if index not in taken]
+
+
+class Seen:
+    """What a streamed search has given: a later spelling or copy of it is not given again. Holds no text of tools and agents."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str | bytes], list[Match]] = {}  # what may pair across sources, by agent and text
+        self._given: set[Identity] = set()
+        self._rows: set[int] = set()
+
+    def fresh(self, matches: Sequence[Match], groups: Callable[[Sequence[Match]], list[Group]]) -> Iterator[Group]:
+        """The groups of one more source that say something new."""
+        touched: list[Match] = [match for match in matches if not self._pairs(match.record)]
+        keys = dict.fromkeys((match.record.agent, digest(match.record.text)) for match in matches if self._pairs(match.record))
+        for match in matches:
+            if self._pairs(match.record):
+                self._said.setdefault((match.record.agent, digest(match.record.text)), []).append(match)
+        touched += [match for key in keys for match in self._said[key]]
+        for group in groups(touched):
+            said = [group.match.record, *group.folded]
+            old = any(identity(record) in self._given or _row(record) in self._rows for record in said)
+            self._given.update(identity(record) for record in said if self._pairs(record))
+            self._rows.update(row for record in said if (row := _row(record)) is not None)
+            if not old:  # else a spelling of it was given before, though this reading's may represent it now
+                yield group
+
+    def _pairs(self, record: Record) -> bool:
+        """Can a record of another source be the same utterance, other than by its native id?"""
+        return record.speaker == "person" or record.inherited_from is not None
+
+
+def _row(record: Record) -> int | None:
+    """A number for a record that copies would share; None where the format gives it no id."""
+    if record.native_id is None:
+        return None
+    return hash((record.agent, record.native_id, record.block, record.kind, digest(record.text)))

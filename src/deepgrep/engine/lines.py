@@ -14,8 +14,7 @@ from ..typed import NamedTuple
 _DECODER = json.JSONDecoder(parse_float=Number, strict=False)
 _SPACE = re.compile(r"[ \t\r\n\x00\ufeff]*")  # NUL: a crash leaves blocks of it; U+FEFF: a byte order mark
 _RESTARTS = 64  # places tried inside a damaged line for a whole record that follows the damage
-_BLANK = b" \t\r\n\x00"
-_BOM = b"\xef\xbb\xbf"
+_BLANK = b" \t\r\n\x00\xef\xbb\xbf"  # a byte order mark's bytes: no object begins or ends with them
 
 IsLine = Callable[[dict[str, object]], bool]
 
@@ -124,7 +123,7 @@ def _misshapen(buffer: bytearray, end: int) -> tuple[int, list[tuple[int, int]]]
     while start < end:
         stop = buffer.find(b"\n", start, end)
         stop = end if stop < 0 else stop
-        line = bytes(buffer[start:stop]).removeprefix(_BOM).strip(_BLANK)
+        line = bytes(buffer[start:stop]).strip(_BLANK)
         if not line:
             blank += 1
         elif not (line.startswith(b"{") and line.endswith(b"}")):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from heapq import heappush, heappushpop
 
 from .. import registry
 from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, sibling, windows
@@ -19,17 +20,29 @@ from ..query.prefilter import Probe, markers, probe
 from ..query.prefilter import lines as probed_lines
 from ..text import clean
 from ..typed import NamedTuple
+from .hold import Held, keys
 from .lines import Neighbours, parse, shape
+from .order import passes
 
 Cancelled = Callable[[], bool]
 Objects = tuple[tuple[int, dict[str, object]], ...]  # with their byte offsets in the line
 
+_QUIET = 64  # matches in a row, from a source's end, that cannot be among the results
+
 
 class Task(NamedTuple):
-    """What a worker is given. `window` and `line_cap` in bytes; `probing` False decodes everything (the oracle)."""
+    """What a worker is given. `window` and `line_cap` in bytes; `probing` False decodes everything (the oracle).
+
+    `only`: keep only matches that `hold.keys` gives one of these; `whole`: hold every match, whatever the limit.
+    `floor_us`: an append-only source may be read from its end, and left when it holds nothing newer any more.
+    """
 
     query: Query
     source: Source
+    only: frozenset[int] | None = None
+    whole: bool = False
+    floor_us: int | None = None
+    from_end: bool = False
     window: int = WINDOW
     line_cap: int = LINE_CAP
     probing: bool = True
@@ -78,17 +91,16 @@ def read(task: Task, cancelled: Cancelled = lambda: False) -> Reading:
             if file.shrank():
                 raise Unreadable("changed_while_read")
             work.check_format()
-        outcome, reason = ("cancelled", None) if work.stopped else ("completed", None)
+        outcome, reason = "cancelled" if work.stopped else "bounded" if work.bounded else "completed", None
     except Unsupported as error:
         outcome, reason = "unsupported", error.code
     except Unreadable as error:
         outcome, reason = "failed", error.code
     except Exception:  # noqa: BLE001 - the one place: a reader that breaks on some content costs one source, counted
         outcome, reason = "failed", "reader_crashed"
-    counts, matches = work.result()
-    opened = work.file is not None
     bytes_read = work.file.bytes_read if work.file else 0
-    return Reading(task.source, outcome, reason, opened, bytes_read, counts, matches, work.facts)  # type: ignore[arg-type]
+    matches, let_go = work.titled(), work.held.let_go()
+    return Reading(task.source, outcome, reason, work.file is not None, bytes_read, dict(work.counts), matches, work.facts, let_go)  # type: ignore[arg-type]
 
 
 class _Work:
@@ -98,9 +110,10 @@ class _Work:
         self.task, self.store, self.cancelled = task, store, cancelled
         self.compiled = _compiled(task.query, store.id, task.probing)
         self.file: OpenFile | None = None
-        self.stopped = False
+        self.stopped = self.bounded = False
         self.counts: Counter[str] = Counter()
-        self.matches: list[Match] = []
+        self.held = Held(task.query, all_of_them=task.whole)
+        self.passing: list[int] = []  # instants of matches that the filters admit, while reading from the end
         self.facts = Facts()
 
     def run(self) -> None:
@@ -108,7 +121,8 @@ class _Work:
         assert self.file is not None
         reader = self.store.reader
         if isinstance(reader, Lines):
-            for _, found in self.lines(self.file, reader):
+            from_end = self.task.from_end and self.store.traits.append_only and not self.file.compressed
+            for found in self.lines_from_end(self.file, reader) if from_end else self.lines(self.file, reader):
                 self.take(found)
         elif isinstance(reader, Log):
             self.take(self.log(self.file, reader))
@@ -117,11 +131,12 @@ class _Work:
         elif isinstance(reader, Text):
             self.take(self.text(self.file, reader))
 
-    def result(self) -> tuple[dict[str, int], tuple[Match, ...]]:
-        """The counts, and the matches with what the whole source says of them."""
+    def titled(self) -> tuple[Match, ...]:
+        """The matches, with the title that the whole source gives its conversation."""
         title = self.facts.title
-        matches = [m._replace(record=m.record._replace(title=m.record.title or title)) for m in self.matches] if title else self.matches
-        return dict(self.counts), tuple(matches)
+        if not title:
+            return tuple(self.held.matches)
+        return tuple(m._replace(record=m.record._replace(title=m.record.title or title)) for m in self.held.matches)
 
     def check_format(self) -> None:
         """Raise Unreadable for a file that is not of its format at all: it has whole lines, and each is visibly no record."""
@@ -147,7 +162,10 @@ class _Work:
                 self.counts["withheld." + why_not] += 1
             else:
                 self.counts["matched"] += 1
-                self.matches.append(Match(record, spans))
+                if self.task.only is None or not self.task.only.isdisjoint(keys(record)):
+                    self.held.add(Match(record, spans))
+                if self.task.from_end and record.time_us is not None and passes(record, query.filters):
+                    self.passing.append(record.time_us)
 
     def _sibling(self, relative: str, limit_bytes: int) -> str | None:
         return sibling(self.task.source.root, relative, limit_bytes)
@@ -160,7 +178,7 @@ class _Work:
             if not self._any_candidate(file, found):
                 return
             self.counts.clear()
-            file.seek(0)
+            file.rewind()
         yield from reader.decode(self._objects(file, reader), self.task.source, self._sibling)
 
     def _objects(self, file: OpenFile, reader: Log) -> Iterator[Line]:
@@ -176,6 +194,8 @@ class _Work:
         raw = file.whole()
         self.counts["probed"] += 1
         if self.compiled.probe and not any(find(raw, 0) >= 0 for find in self.compiled.probe.finders):
+            if not _is_closed(raw):  # whatever the query, a torn document is no answer
+                raise Unreadable("undecodable")
             return
         value = _whole_value(raw)
         if value is None:
@@ -190,8 +210,8 @@ class _Work:
             return
         yield from reader.decode(raw.decode("utf-8", "replace"), self.task.source, self._sibling)
 
-    def lines(self, file: OpenFile, reader: Lines) -> Iterator[tuple[int, list[Record | Skip]]]:
-        """What each decoded line gives, with the line's offset, in file order."""
+    def lines(self, file: OpenFile, reader: Lines) -> Iterator[list[Record | Skip]]:
+        """What each decoded line gives, in file order."""
         found = self.compiled.probe
         if found and (reader.context or reader.head or self.store.traits.text_in == "file"):
             # Context lines matter only where a candidate is: most files have none, and are read once.
@@ -199,31 +219,88 @@ class _Work:
                 self.facts = reader.facts(reader.start(self.task.source))
                 return
             self.counts.clear()
-            file.seek(0)
+            file.rewind()
             if self.store.traits.text_in == "file":
                 found = None
         state = reader.start(self.task.source)
         peek = Peek(file)
-        ordinal = 0
+        head = reader.head
         try:
             for window in self._windows(file):
-                for span, is_candidate, is_context in self._wanted(window, reader, found, ordinal):
+                for span, is_candidate, is_context in self._wanted(window, reader, found, head):
                     parsed = self._parse(window, span, reader, is_candidate)
-                    near = Neighbours(window, span, peek, self.task.source.root, reader.is_line)
-                    near.values = parsed
-                    out: list[Record | Skip] = []
-                    for index, (offset, value) in enumerate(parsed):
-                        near.index = index
-                        line = Line(value, window.start + span[0] + offset, self.task.source)
-                        if is_context:
-                            state = reader.observe(line, state)
-                        if is_candidate:
-                            out.extend(reader.decode(line, state, near))
-                    yield window.start + span[0], out
-                ordinal += 1
+                    if is_context:
+                        for offset, value in parsed:
+                            state = reader.observe(Line(value, window.start + span[0] + offset, self.task.source), state)
+                    if is_candidate:
+                        yield self._decoded(window, span, parsed, reader, state, peek)
+                if head:  # blank lines may fill a window
+                    head -= sum(1 for _ in _head(window.buffer, window.end, head))
         finally:
             peek.close()
             self.facts = reader.facts(state)
+
+    def _decoded(
+        self, window: Window, span: tuple[int, int], parsed: Objects, reader: Lines, state: object, peek: Peek
+    ) -> list[Record | Skip]:
+        """The records of one line's objects."""
+        near = Neighbours(window, span, peek, self.task.source.root, reader.is_line)
+        near.values = parsed
+        out: list[Record | Skip] = []
+        for index, (offset, value) in enumerate(parsed):
+            near.index = index
+            out.extend(reader.decode(Line(value, window.start + span[0] + offset, self.task.source), state, near))
+        return out
+
+    def lines_from_end(self, file: OpenFile, reader: Lines) -> Iterator[list[Record | Skip]]:
+        """What each decoded line gives, last line first, until a whole stretch of matches is older than what a limit can return.
+
+        Context is carried forward in a first pass, which only notes where candidates are. That an append-only file
+        holds older records before newer ones is its writer's habit, no proof: the source then counts as bounded.
+        """
+        survey = self._surveyed(file, reader)
+        peek = Peek(file)
+        best: list[int] = []  # the newest instants of this source, one more than the limit, smallest first
+        quiet = 0
+        try:
+            for start, stop, state in reversed(survey):
+                raw = bytearray(peek.piece(start, stop + 1 - start))
+                window = Window(raw, len(raw), start, 0)
+                span = (0, stop - start)
+                self.passing.clear()
+                yield self._decoded(window, span, self._parse(window, span, reader, counted=True), reader, state, peek)
+                for time_us in self.passing:
+                    quiet = 0 if self._improves(best, time_us) else quiet + 1
+                if quiet >= _QUIET:
+                    self.bounded = True
+                    return
+        finally:
+            peek.close()
+
+    def _improves(self, best: list[int], time_us: int) -> bool:
+        """Could a match of this instant be among the results, given this source's best so far and the engine's floor?"""
+        if self.task.floor_us is not None and time_us < self.task.floor_us:
+            return False
+        if len(best) <= (self.task.query.limit or 0):
+            heappush(best, time_us)
+            return True
+        return heappushpop(best, time_us) < time_us
+
+    def _surveyed(self, file: OpenFile, reader: Lines) -> list[tuple[int, int, object]]:
+        """Where the candidate lines are, with the state that each is decoded in."""
+        state, head = reader.start(self.task.source), reader.head
+        out: list[tuple[int, int, object]] = []
+        for window in self._windows(file):
+            for span, is_candidate, is_context in self._wanted(window, reader, self.compiled.probe, head):
+                if is_context:
+                    for offset, value in self._parse(window, span, reader, counted=False):
+                        state = reader.observe(Line(value, window.start + span[0] + offset, self.task.source), state)
+                if is_candidate:
+                    out.append((window.start + span[0], window.start + span[1], state))
+            if head:
+                head -= sum(1 for _ in _head(window.buffer, window.end, head))
+        self.facts = reader.facts(state)
+        return out
 
     def _windows(self, file: OpenFile) -> Iterator[Window]:
         for window in windows(file, size=self.task.window, cap=self.task.line_cap):
@@ -255,15 +332,15 @@ class _Work:
         return window.buffer[window.end - 1] != 0x0A
 
     def _wanted(
-        self, window: Window, reader: Lines, found: Probe | None, ordinal: int
+        self, window: Window, reader: Lines, found: Probe | None, head: int
     ) -> Iterator[tuple[tuple[int, int], bool, bool]]:
         """The lines of a window to parse: (span, candidate, context)."""
         buffer, end = window.buffer, window.end
         context: dict[int, int] = {}
         if self.compiled.context:
             context = dict(probed_lines(self.compiled.context, buffer, end))
-        if ordinal == 0 and reader.head:
-            context.update(_head(buffer, end, reader.head))
+        if head:
+            context.update(_head(buffer, end, head))
         candidates = dict(probed_lines(found, buffer, end)) if found else dict(_all_lines(buffer, end))
         self._count_shapes(window, frozenset(candidates))
         for start, stop in sorted({**context, **candidates}.items()):
@@ -298,6 +375,12 @@ def _all_lines(buffer: bytearray, end: int) -> Iterator[tuple[int, int]]:
         start = stop + 1
 
 
+def _is_closed(raw: bytes) -> bool:
+    """Is this, as far as its two ends tell, one JSON object or list?"""
+    start, end = raw[:64].removeprefix(b"\xef\xbb\xbf").lstrip(), raw[-64:].rstrip(b" \t\r\n\x00")
+    return start[:1] + end[-1:] in (b"{}", b"[]")
+
+
 def _whole_value(raw: bytes) -> object:
     """The one JSON value of a file, or None where it is none."""
     import json
@@ -315,7 +398,7 @@ def records(task: Task, file: OpenFile) -> Iterator[Record]:
     store = registry.store(task.source.store)
     work = _Work(task, store, lambda: False)
     if isinstance(store.reader, Lines):
-        decoded = (item for _, found in work.lines(file, store.reader) for item in found)
+        decoded = (item for found in work.lines(file, store.reader) for item in found)
     else:
         assert isinstance(store.reader, Log)
         decoded = (item for item in work.log(file, store.reader))

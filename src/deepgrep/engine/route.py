@@ -5,11 +5,13 @@ Private and deterministic. Nothing of it is returned: no candidate, no id, no pa
 
 from __future__ import annotations
 
+import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..discovery import Installed, locate
-from ..files import OpenFile, Unreadable
+from ..files import OpenFile, Unreadable, sibling
 from ..model import Agent, Filters, Locator, Match, Query, Record, Source, Store
 from ..typed import NamedTuple
 from .lines import parse
@@ -135,11 +137,18 @@ def _files(
     """The files whose names carry a selected id, by the key in the name; one walk for all of an agent's candidates."""
     keys = {locator.key(candidate.native_id) for candidate in mine}
     stores: list[Store] = [store for store in declared.stores if store.id in locator.stores]
-    located = locate(here, stores, lambda stem: locator.names(stem) in keys, budget)
+    located = locate(here, stores, lambda place: _key(place, locator) in keys, budget)
     files: dict[str, list[Source]] = {}
     for source in located.sources:
-        files.setdefault(locator.names(source.stem) or "", []).append(source)
+        place = source.key[: source.key.rfind("/") + 1] + source.stem
+        files.setdefault(_key(place, locator) or "", []).append(source)
     return files, located.left
+
+
+def _key(place: str, locator: Locator) -> str | None:
+    """The key that a file's place below the root carries, or None where it lies too high to carry one."""
+    names = place.split("/")
+    return locator.names(names[-1 - locator.level]) if locator.level < len(names) else None
 
 
 def _resolve(candidate: Candidate, files: Sequence[Source], locator: Locator) -> tuple[str, tuple[Source, ...], int]:
@@ -163,12 +172,27 @@ def _claim(source: Source, native_id: str, locator: Locator) -> str:
             raw = file.start(PROOF_BYTES)
     except Unreadable:
         return "unreadable"
-    looked_at = 0
+    looked_at, claimed = 0, False
     for line in raw.split(b"\n"):
         for _, value in parse(line, lambda _: True).values:
             looked_at += 1
-            if locator.header(value) == native_id:
+            claim = locator.header(value)
+            if claim == native_id:
                 return "proved"
+            claimed = claimed or claim is not None
         if looked_at >= locator.head:
             break
+    if locator.beside and not claimed and _claimed_beside(source, locator) == native_id:
+        return "proved"
     return "stale" if looked_at else "unreadable"
+
+
+def _claimed_beside(source: Source, locator: Locator) -> str | None:
+    """The id that the file beside a transcript claims; None where there is none, or it is no object."""
+    folder = os.path.relpath(os.path.dirname(source.path), source.root).replace(os.sep, "/")
+    raw = sibling(source.root, f"{folder}/{locator.beside}", PROOF_BYTES)
+    try:
+        value = None if raw is None else json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return locator.header(value) if isinstance(value, dict) else None

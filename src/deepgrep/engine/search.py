@@ -14,30 +14,34 @@ from ..query.match import matcher
 from ..query.parse import parse
 from . import coverage as account
 from . import lineage
-from .fold import Group, fold
+from .drive import INLINE, Driver, readings
+from .fold import Group, Seen, fold
+from .hold import Held, kin, rank
 from .neighbours import neighbours
 from .order import Ranked, ordered, passes
 from .plan import Plan, plan
-from .read import Task, admits, read, records
+from .read import Task, admits, records
 from .route import Conversation, Routed, evidence_query, route
 
 Cancelled = Callable[[], bool]
+_NEWEST_FIRST_BYTES = 64 << 20  # beyond this, reading the rest at full speed beats looking file by file
 
 
 def _never() -> bool:
     return False
 
 
-def search(query: Query, machine: Machine, *, cancelled: Cancelled = _never) -> Iterator[Event]:
+def search(query: Query, machine: Machine, *, cancelled: Cancelled = _never, driver: Driver = INLINE) -> Iterator[Event]:
     """Started, then SourceFinished and Result events, then one Finished. Results come in the query's order.
 
     Under the order `scan` results come as they are found; else after the last source. When `cancelled` says so,
-    reading stops within one window, what was found is returned, and the summary says `cancelled`.
+    reading stops within one window, what was found is returned, and the summary says `cancelled`. The driver changes
+    how long it takes, and no result.
     """
     began = time.monotonic()
     made = plan(query, machine)
     yield Started(query, len(made.sources), made.bytes)
-    run = _Run(query, made, cancelled)
+    run = _Run(query, made, cancelled, driver)
     yield from run.streamed() if query.order == "scan" else run.drained()
     yield Finished(run.summary(time.monotonic() - began))
 
@@ -45,45 +49,38 @@ def search(query: Query, machine: Machine, *, cancelled: Cancelled = _never) -> 
 class _Run:
     """One search under way: what was read, and what came of it."""
 
-    def __init__(self, query: Query, made: Plan, cancelled: Cancelled) -> None:
-        self.query, self.made, self.cancelled = query, made, cancelled
+    def __init__(self, query: Query, made: Plan, cancelled: Cancelled, driver: Driver) -> None:
+        self.query, self.made, self.cancelled, self.driver = query, made, cancelled, driver
         self.readings: list[Reading] = []
+        self.held = Held(query)
         self.folded: Counter[str] = Counter()
         self.results = 0
         self.more = False  # another match exists beyond the limit
+        self.by_file_times = False  # reading stopped because the files that are left are older than what is held
         self.unread_lineage = False
         self.evidence_failed = False
         self.routed = Routed()
 
     def drained(self) -> Iterator[Event]:
-        """Read everything, then give the first results under the order."""
-        matches: list[Match] = []
-        for reading in self._readings():
-            matches += reading.matches
+        """Read what the limit and the order need, then give the first results under the order."""
+        newest_first = self.query.limit is not None and self.query.order == "newest" and self.query.effort == "exhaustive"
+        for reading in self._newest_first() if newest_first else self._readings():
+            self.held.take_over(reading.matches, reading.let_go)
             yield _finished(reading)
-        ranked = ordered(self._groups(matches), self.query)
-        yield from self._results(ranked if self.query.limit is None else ranked[: self.query.limit])
-        self.more = self.query.limit is not None and len(ranked) > self.query.limit
+        ranked = self._ranked()
+        limit = self.query.limit
+        self.more = limit is not None and len(ranked) > limit
+        yield from self._results(ranked[:limit])
 
     def streamed(self) -> Iterator[Event]:
         """Give results source by source and stop once one more than the limit is known. Keeps the first seen."""
-        seen: dict[tuple[str, str | bytes], list[Match]] = {}  # by agent and text: only equal texts ever fold
-        given: set[lineage.Identity] = set()
+        seen = Seen()
         for reading in self._readings():
             yield _finished(reading)
-            touched = {}
-            for match in reading.matches:
-                what = (match.record.agent, lineage.digest(match.record.text))
-                touched[what] = seen.setdefault(what, [])
-                touched[what].append(match)
-            for group in self._groups([match for same in touched.values() for match in same]):
-                said = [lineage.identity(record) for record in (group.match.record, *group.folded)]
-                if not given.isdisjoint(said):
-                    continue  # seen before, perhaps by a spelling that this reading's now represents
+            for group in seen.fresh(reading.matches, self._groups):
                 if self.query.limit is not None and self.results >= self.query.limit:
                     self.more = True
                     return
-                given.update(said)
                 yield from self._results([(group, None)])
 
     def _readings(self) -> Iterator[Reading]:
@@ -94,12 +91,72 @@ class _Run:
             yield from self._read(self.query, self.made.sources)
 
     def _read(self, query: Query, sources: Iterable[Source]) -> Iterator[Reading]:
-        for source in sources:
-            if self.cancelled():
-                return
-            reading = read(Task(query, source), self.cancelled)
-            self.readings.append(reading._replace(matches=()))
+        driver = INLINE if self.query.order == "scan" else self.driver  # results in plan order need one reader
+        for reading in readings([Task(query, source) for source in sources], driver, self.cancelled):
+            self.readings.append(reading._replace(matches=(), let_go=None))
             yield reading
+
+    def _newest_first(self) -> Iterator[Reading]:
+        """Newest files first, until none that is left can hold anything newer than what is held; else all."""
+        limit = self.query.limit or 0
+        prompts = [source for source in self.made.sources if source.role == "prompts"]
+        bodies = sorted((s for s in self.made.sources if s.role != "prompts"), key=lambda s: -s.mtime_ns)  # stable: ties in plan order
+        yield from self._read(self.query, prompts)
+        read_bytes = 0
+        while bodies and read_bytes < _NEWEST_FIRST_BYTES and not self.cancelled():
+            floor = self._newest_held(limit)
+            if floor is not None and floor * 1000 > bodies[0].mtime_ns and self._enough(limit, bodies[0].mtime_ns):
+                self.by_file_times = True
+                return
+            source = bodies.pop(0)
+            read_bytes += source.size
+            for reading in readings([Task(self.query, source, floor_us=floor, from_end=True)], INLINE, self.cancelled):
+                self.by_file_times = self.by_file_times or reading.outcome == "bounded"
+                self.readings.append(reading._replace(matches=(), let_go=None))
+                yield reading
+        yield from self._read(self.query, bodies)
+
+    def _newest_held(self, limit: int) -> int | None:
+        """The instant of the newest held match beyond the limit, in microseconds; None while there are fewer."""
+        times = sorted((m.record.time_us for m in self.held.matches if m.record.time_us is not None), reverse=True)
+        return times[limit] if len(times) > limit else None
+
+    def _enough(self, limit: int, mtime_ns: int) -> bool:
+        """Once folded, are there more results than the limit that are newer than this?"""
+        newer = [g for g in self._groups(self.held.matches) if g.match.record.time_us is not None and g.match.record.time_us * 1000 > mtime_ns]
+        return len(newer) > limit
+
+    def _ranked(self) -> list[Ranked]:
+        """All results under the order, or with a limit at least one more than it: the same as if every match had been held."""
+        matches = self._with_missed(self.held)
+        ranked = ordered(self._groups(matches), self.query)
+        boundary, limit = self.held.boundary, self.query.limit
+        if boundary is not None and limit is not None:
+            place = rank(self.query)
+            if len(ranked) <= limit or place(ranked[limit][0].match.record, ranked[limit][0].match) > boundary:
+                # Copies of what is held lie so deep that what was let go could come before them: hold everything, once.
+                self.held = Held(self.query, all_of_them=True)
+                for reading in self._again(None):
+                    self.held.take_over(reading.matches, None)
+                ranked = ordered(self._groups(self.held.matches), self.query)
+        return ranked
+
+    def _with_missed(self, held: Held) -> list[Match]:
+        """The held matches, and those that were let go but could fold with one that is held."""
+        found = {lineage.identity(match.record): match for match in held.matches}
+        asked: frozenset[int] = frozenset()
+        wanted = held.missed()
+        while wanted - asked and not self.cancelled():
+            asked |= wanted
+            for reading in self._again(asked):
+                found.update({lineage.identity(match.record): match for match in reading.matches})
+            wanted = frozenset(key for match in found.values() for key in kin(match.record)).intersection(held.keys)
+        return list(found.values())
+
+    def _again(self, only: frozenset[int] | None) -> Iterator[Reading]:
+        """Read again what was read, for matches with one of these keys, or for all."""
+        sources = [reading.source for reading in self.readings if reading.counts.get("matched")]
+        yield from readings([Task(self.query, source, only=only, whole=True) for source in sources], self.driver, self.cancelled)
 
     def _routed_readings(self) -> Iterator[Reading]:
         """Prompt histories for evidence, then only the conversations that evidence proves. Fails closed."""
@@ -138,6 +195,8 @@ class _Run:
             )
             forked = lineage.parents((reading.source.agent, reading.facts) for reading in self.readings)
             self.unread_lineage = lineage.unread(matches, facts, read_through)
+            place = {source: index for index, source in enumerate(self.made.sources)}
+            matches = sorted(matches, key=lambda m: (place[m.record.source], m.record.position, m.record.block))
             groups = fold(matches, lineage.links(matches, forked, self._begins))
         return [group for group in groups if passes(group.match.record, self.query.filters)]
 
@@ -204,6 +263,8 @@ class _Run:
             yield "candidate_selection"
             if not self.routed.has_clue:
                 yield "no_positive_clue"
+        if self.by_file_times and self.more:
+            yield "file_times"
         if self.unread_lineage:
             yield "lineage_unread"
         if self.more:

@@ -1,0 +1,126 @@
+"""Memory with a limit: the best matches are held whole; of the others, only keys that tell what they could fold with.
+
+A match that was let go matters again only where one that is held could be its copy. Its key then says so, and the
+sources are read once more for just those (`Task.only`), so that the answer is the same as if all had been held.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable
+
+from ..model import LetGo, Match, Query, Record
+from ..query.parse import parse, terms
+from .lineage import digest
+from .order import newest, passes
+from .relevance import Scorer
+
+Key = tuple[object, ...]
+_LEAST = 400  # matches held at least
+_PER_RESULT = 8  # and for each result asked for, since several may fold into one
+_TEXT_BYTES = 16 << 20  # of held text, about
+
+
+def rank(query: Query) -> Callable[[Record, Match], Key]:
+    """The place of a match under the query's order, before anything is folded."""
+    if query.order == "relevance":
+        score = Scorer(terms(parse(query.texts, literal=query.literal, any_term=query.any))).score
+        return lambda record, match: (-score(match).total, *newest(record))
+    return lambda record, match: newest(record)
+
+
+class Held:
+    """Matches; with a limit the best of them, and what is remembered of the others."""
+
+    def __init__(self, query: Query, *, all_of_them: bool = False) -> None:
+        self.query = query
+        self.matches: list[Match] = []
+        self.keys: array[int] = array("q")  # of matches that were let go, or that no filter admits
+        self.boundary: Key | None = None  # the best place among those that were let go
+        self._bounded = query.limit is not None and query.order != "scan" and not all_of_them
+        self._most = max(_LEAST, _PER_RESULT * (query.limit or 0))
+        self._bytes = 0
+        self._rank: Callable[[Record, Match], Key] | None = None
+
+    def add(self, match: Match) -> None:
+        """Hold one more match."""
+        if self._bounded and not passes(match.record, self.query.filters):
+            self.keys.extend(keys(match.record))
+            return
+        self.matches.append(match)
+        self._bytes += len(match.record.text)
+        if self._bounded and (len(self.matches) > 2 * self._most or self._bytes > 2 * _TEXT_BYTES):
+            self._prune()
+
+    def take_over(self, matches: Iterable[Match], let_go: LetGo | None) -> None:
+        """Take over what another held, and what it remembers of those that it let go."""
+        for match in matches:
+            self.add(match)
+        if let_go:
+            self.keys.extend(let_go.keys)
+            if let_go.boundary:
+                self._lower(let_go.boundary)
+
+    def let_go(self) -> LetGo | None:
+        """What is remembered of the others; None where all are held."""
+        return LetGo(self.keys, self.boundary or ()) if self.keys else None
+
+    def _prune(self) -> None:
+        rank_of = self._rank = self._rank or rank(self.query)
+        self.matches.sort(key=lambda match: rank_of(match.record, match))
+        least = (self.query.limit or 0) + 1
+        kept, size = 0, 0
+        while kept < min(len(self.matches), self._most) and (size <= _TEXT_BYTES or kept < least):
+            size += len(self.matches[kept].record.text)
+            kept += 1
+        if kept < len(self.matches):
+            self._lower(rank_of(self.matches[kept].record, self.matches[kept]))
+        for match in self.matches[kept:]:
+            self.keys.extend(keys(match.record))
+        del self.matches[kept:]
+        self._bytes = size
+
+    def _lower(self, boundary: Key) -> None:
+        if self.boundary is None or boundary < self.boundary:
+            self.boundary = boundary
+
+    def missed(self) -> frozenset[int]:
+        """Keys of matches that were let go and could fold with one that is held."""
+        if not self.keys:
+            return frozenset()
+        return frozenset({key for match in self.matches for key in kin(match.record)}.intersection(self.keys))
+
+
+def keys(record: Record) -> list[int]:
+    """What a record that was let go is remembered by."""
+    return _keys(record, "without" if _rowless(record) else "within")
+
+
+def kin(record: Record) -> list[int]:
+    """The keys of records that could fold with this one."""
+    return _keys(record, "within" if _rowless(record) else "without")
+
+
+def _rowless(record: Record) -> bool:
+    """A row of a prompt history that names no conversation folds with any equal prompt of its agent."""
+    return record.source.role == "prompts" and record.conversation_id is None
+
+
+def _keys(record: Record, where: str) -> list[int]:
+    text = digest(record.text)
+    said = (record.agent, record.speaker)
+    found: list[Key] = [(record.conversation_id, *said, text)]
+    if record.native_id is not None:
+        found.append((record.native_id, record.block, record.agent, text))
+    if record.inherited_from is not None:
+        found.append((record.inherited_from, *said, text))
+    if record.speaker == "person":
+        found.append((where, *said, text))
+    return [_number(key) for key in found]
+
+
+def _number(key: Key) -> int:
+    """64 bits of a key, the same in every process."""
+    from hashlib import blake2b  # deferred: needed only where matches are let go
+
+    return int.from_bytes(blake2b(repr(key).encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)

@@ -1,0 +1,63 @@
+"""oh-my-pi (omp): Pi's transcripts below `~/.omp`, and a database of prompts.
+
+**What it writes.** `~/.omp/agent/sessions/<folder>/<time>_<id>.jsonl`, as Pi does; each named profile has the same below
+`~/.omp/profiles/<name>/agent`. Where `~/.local/share/omp` exists, data lies there without the `agent` level. Since 16.3 a title of
+fixed width, rewritten in place, stands before the header. A subagent's transcript lies in a folder named like the
+transcript of the session that started it, and may have such a folder of its own. `history.db` holds the prompts, each text once,
+with the time, folder and session of its last use.
+
+**What identifies a conversation.** The header's `id`, the end of the file's name. `parentSession` of a fork is the parent's id. A subagent's
+header names no parent: the nearest folder above that holds an id does.
+
+**Who speaks.** As in Pi. Besides, `$` runs Python as `!` runs a command; a message that is marked as synthetic or as the agent's is the
+runtime's; what a subagent is told is its parent's.
+
+**What cannot be known.** For a subagent of a subagent the session at the top counts as its parent. `PI_CODING_AGENT_DIR` moves Pi's folder
+and omp's alike, and nothing there tells whose it is: it counts as Pi's.
+
+Never opened: `agent.db`, `config.yml`, blobs, logs.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..model import Agent, Locator, Record, Resume, Store, Traits
+from ._shapes.entries import ENTRIES, INSERTED, claimed, id_in_name
+
+_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{7,63}")
+_TRAITS = Traits(text_in="line", inserted=INSERTED)
+_READ = "source coding-agent/src/session, 2026"
+
+
+def _resume(record: Record) -> Resume | None:
+    native = record.conversation_id or ""
+    return None if record.parent_conversation_id or not _ID.fullmatch(native) else Resume(("omp", "--resume", native), record.cwd)
+
+
+def _history(name: str, root: str, where: tuple[str, ...]) -> Store:
+    return Store(
+        name, "prompts", where, "source history-storage.ts", None, root=root, endings=(".db",), speakers=("person",), unsupported="sqlite_not_yet"
+    )
+
+
+AGENT = Agent(
+    "omp",
+    "oh-my-pi",
+    stores=(
+        _history("omp.history", "home", ("agent/history.db", "profiles/*/agent/history.db")),
+        _history("omp.history_xdg", "xdg", ("history.db", "profiles/*/history.db")),
+        Store("omp.sessions", "transcript", ("agent/sessions/**/*.jsonl", "profiles/*/agent/sessions/**/*.jsonl"), _READ, ENTRIES, _TRAITS),
+        Store(
+            "omp.sessions_xdg", "transcript", ("sessions/**/*.jsonl", "profiles/*/sessions/**/*.jsonl"), _READ, ENTRIES, _TRAITS, root="xdg"
+        ),
+    ),
+    resume=_resume,
+    locate=Locator(
+        stores=("omp.sessions", "omp.sessions_xdg"),
+        key=lambda native: native if _ID.fullmatch(native) else None,
+        names=id_in_name,
+        header=claimed,
+        head=2,
+    ),
+)  # fmt: skip
