@@ -226,8 +226,8 @@ class Locator(NamedTuple):
     `key`: the part of an id that names carry, or None for what can be no id (never a path, never a pattern).
     `names`: the key that a name carries: the file's stem, or the folder `level` above it. `header`: the id that one object
     claims, or None if it claims none; the first claim counts. `beside`: a file of one JSON value in the transcript's folder
-    that is asked where the transcript itself claims nothing. `choose`: of several files that prove one id, those that are it, else () for ambiguous;
-    its second argument is the evidence. Only formats that prove it may say so.
+    that is asked where the transcript itself claims nothing. `choose`: of several files that prove one id, those that are it,
+    else () for ambiguous; its second argument is the evidence. Only formats that prove it may say so.
     """
 
     stores: tuple[str, ...]

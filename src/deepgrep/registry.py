@@ -34,10 +34,24 @@ _DESKTOP = tuple(
     )
 )
 
+_VSCODE = (
+    *(
+        f"{base}/{product}/User"
+        for base in (".config", "Library/Application Support", "AppData/Roaming")
+        for product in ("Code", "Code - Insiders", "VSCodium", "VSCodium - Insiders", "Code - OSS")
+    ),
+    *(f".{name}/data/User" for name in ("vscode-server", "vscode-server-insiders", "vscodium-server")),
+)
+
 ENTRIES: tuple[Entry, ...] = (
     Entry("claude", (Root("home", (".claude", ".config/claude"), "CLAUDE_CONFIG_DIR", many=True), Root("desktop", _DESKTOP))),
     Entry("codex", (Root("home", (".codex",), "CODEX_HOME"),)),
+    Entry("pi", (Root("home", (".pi/agent",), "PI_CODING_AGENT_DIR"), Root("flat", (), "PI_CODING_AGENT_SESSION_DIR"))),
+    Entry("omp", (Root("home", (".omp",)), Root("xdg", (".local/share/omp",)))),
+    Entry("vscode", (Root("home", _VSCODE),)),
     Entry("gemini", (Root("home", (".gemini",), "GEMINI_CLI_HOME", below=".gemini"),)),
+    Entry("antigravity-cli", (Root("home", (".gemini/antigravity-cli", ".gemini/antigravity-acp")),)),
+    Entry("antigravity-ide", (Root("home", (".gemini/antigravity", ".gemini/antigravity-ide")),)),
 )
 
 AGENT_IDS: tuple[str, ...] = tuple(entry.id for entry in ENTRIES)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _INSTANT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?\s*(Z|z|[+-]\d\d:?\d\d)?"
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SECOND = 1_000_000  # microseconds
 # Between these bounds a bare number is seconds; above, milliseconds, microseconds, nanoseconds. 5e10 s is the year 3554.
 _SECONDS_BELOW = 5e10
@@ -105,9 +104,12 @@ def _civil_from_days(days: int) -> tuple[int, int, int]:
 
 def clean(text: str) -> str:
     """The text as valid Unicode: paired surrogates joined, lone ones replaced by U+FFFD."""
-    if text.isascii() or not _SURROGATE.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        if not text.isascii():
+            text.encode()  # refuses surrogates, and is faster than looking for them
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def plain(value: object) -> str:

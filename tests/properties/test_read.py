@@ -14,7 +14,7 @@ from deepgrep.engine import read as reading
 from deepgrep.engine.read import Task, read
 from deepgrep.engine.resolve import query as request
 from deepgrep.files import LINE_CAP
-from deepgrep.model import Query, Reading, Source
+from deepgrep.model import Match, Query, Reading, Source
 from deepgrep.query import prefilter
 from nasty import needles, texts
 
@@ -216,6 +216,10 @@ def _source(folder: Path, store: str, raw: bytes) -> Source:
     return Source(store.partition(".")[0], store, STORES[store][0], str(path), f"{name}.jsonl", len(raw), 0, name, str(folder))  # type: ignore[arg-type]
 
 
+def _task(query: Query, source: Source, window: int, cap: int = LINE_CAP, *, probing: bool = True) -> Task:
+    return Task(query, source, window=window, line_cap=cap, probing=probing)
+
+
 def _found(result: Reading) -> tuple[object, ...]:
     assert result.reason in (None, "wrong_format"), result
     return result.outcome, result.reason, [(match.record, match.spans) for match in result.matches]
@@ -227,7 +231,7 @@ def test_probing_gives_what_decoding_everything_gives(tmp_path: Path, case: tupl
     store, lines, raw = case
     source, query = _source(tmp_path, store, raw), data.draw(asked(lines))
     window, cap = data.draw(st.sampled_from(WINDOWS)), data.draw(st.sampled_from((CAP, LINE_CAP)))
-    assert _found(read(Task(query, source, window, cap))) == _found(read(Task(query, source, window, cap, probing=False)))
+    assert _found(read(_task(query, source, window, cap))) == _found(read(_task(query, source, window, cap, probing=False)))
 
 
 @given(sources(), st.data())
@@ -237,12 +241,12 @@ def test_the_fallback_gives_the_same(
     store, lines, raw = case
     source, query = _source(tmp_path, store, raw), data.draw(asked(lines))
     reading._compiled.cache_clear()
-    first = _found(read(Task(query, source, 1024)))
+    first = _found(read(_task(query, source, 1024)))
     with monkeypatch.context() as patch:
         patch.setattr(bytesearch, "stringzilla", None)
         patch.setattr(prefilter, "_ESCAPE", bytesearch.finder(b"\\u"))
         reading._compiled.cache_clear()
-        assert _found(read(Task(query, source, 1024))) == first
+        assert _found(read(_task(query, source, 1024))) == first
     reading._compiled.cache_clear()
 
 
@@ -251,7 +255,7 @@ def test_the_window_changes_neither_matches_nor_counts(tmp_path: Path, case: tup
     store, lines, raw = case
     source, query = _source(tmp_path, store, raw), data.draw(asked(lines))
     cap, probing = data.draw(st.sampled_from((CAP, LINE_CAP))), data.draw(st.booleans())
-    results = [read(Task(query, source, window, cap, probing)) for window in WINDOWS]
+    results = [read(_task(query, source, window, cap, probing=probing)) for window in WINDOWS]
     for other in results[1:]:
         assert _found(other) == _found(results[0])
         assert {name: n for name, n in other.counts.items() if n} == {name: n for name, n in results[0].counts.items() if n}
@@ -261,7 +265,7 @@ def test_the_window_changes_neither_matches_nor_counts(tmp_path: Path, case: tup
 def test_every_line_is_accounted_for(tmp_path: Path, case: tuple[str, list[Piece], bytes]) -> None:
     store, lines, raw = case
     query = request(["zzz"], effort="exhaustive", scope="all")
-    result = read(Task(query, _source(tmp_path, store, raw), 4096, CAP, probing=False))
+    result = read(_task(query, _source(tmp_path, store, raw), 4096, CAP, probing=False))
     counts = Counter(result.counts)
     assert result.reason == (None if counts["shaped"] or not counts["skip.malformed"] else "wrong_format")
     total = raw.count(b"\n") + (0 if raw.endswith(b"\n") or not raw else 1)
@@ -276,7 +280,7 @@ def test_every_line_is_accounted_for(tmp_path: Path, case: tuple[str, list[Piece
         for line in short:
             folder = tmp_path / "alone"
             folder.mkdir(exist_ok=True)
-            alone.update(read(Task(query, _source(folder, store, line + b"\n"), 65536, CAP, probing=False)).counts)
+            alone.update(read(_task(query, _source(folder, store, line + b"\n"), 65536, CAP, probing=False)).counts)
         for name in ("decoded", "skip.undecodable", "skip.unknown_shape", "skip.paste_missing", "replaced"):
             assert counts[name] == alone[name], name
         assert counts["skip.malformed"] + counts["skip.torn_tail"] == alone["skip.malformed"]
@@ -290,10 +294,26 @@ def test_misshapen_lines_count_the_same_unseen_as_decoded(tmp_path: Path, case: 
         _source(tmp_path, store, raw),
         request(["no such words in any line at all"], literal=True, effort="exhaustive", scope="all"),
     )
-    unseen, decoded = (Counter(read(Task(query, source, 4096, CAP, probing=probing)).counts) for probing in (True, False))
+    unseen, decoded = (Counter(read(_task(query, source, 4096, CAP, probing=probing)).counts) for probing in (True, False))
     assert unseen["probed"] == decoded["probed"]
     assert unseen["skip.oversized"] == decoded["skip.oversized"]
     assert unseen["skip.malformed"] + unseen["skip.torn_tail"] <= decoded["skip.malformed"] + decoded["skip.torn_tail"]
+
+
+@given(sources(), st.data())
+def test_reading_from_the_end_gives_the_same(tmp_path: Path, case: tuple[str, list[Piece], bytes], data: st.DataObject) -> None:
+    store, lines, raw = case
+    source, query = _source(tmp_path, store, raw), data.draw(asked(lines))
+    window, cap, probing = data.draw(st.sampled_from(WINDOWS)), data.draw(st.sampled_from((CAP, LINE_CAP))), data.draw(st.booleans())
+    forward = _task(query, source, window, cap, probing=probing)
+    one, other = read(forward), read(forward._replace(from_end=True))
+    assert _found(other)[:2] == _found(one)[:2]
+    assert sorted(other.matches, key=_place) == sorted(one.matches, key=_place)
+    assert {name: n for name, n in other.counts.items() if n} == {name: n for name, n in one.counts.items() if n}
+
+
+def _place(match: Match) -> tuple[int, int]:
+    return match.record.position, match.record.block
 
 
 def test_a_header_after_blank_lines_and_small_windows_is_still_the_head(tmp_path: Path) -> None:
@@ -304,7 +324,7 @@ def test_a_header_after_blank_lines_and_small_windows_is_still_the_head(tmp_path
     ids_seen = {
         match.record.conversation_id
         for window in (64, 1024, 65536)
-        for match in read(Task(query, _source(tmp_path, "codex.sessions", raw), window)).matches
+        for match in read(_task(query, _source(tmp_path, "codex.sessions", raw), window)).matches
     }
     assert ids_seen == {"44444444-4444-4444-8444-444444444444"}
 
@@ -323,5 +343,5 @@ def test_a_needle_at_every_place_around_a_window_s_edge(tmp_path: Path, span: in
         _line({"session_id": "s", "ts": 1, "text": "x" * (1000 + span) + "Nädel"}, False),
         _line({"session_id": "s", "ts": 2, "text": "nÄDEL" + "y" * 900}, False),
     ]
-    result = read(Task(request(["nädel"]), _source(tmp_path, "codex.history", b"\n".join(rows)), 1024))
+    result = read(_task(request(["nädel"]), _source(tmp_path, "codex.history", b"\n".join(rows)), 1024))
     assert [match.spans for match in result.matches] == [((1000 + span, 1005 + span),), ((0, 5),)]

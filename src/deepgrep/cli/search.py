@@ -175,7 +175,8 @@ def run(words: Sequence[str]) -> int:
     previous = signal.signal(signal.SIGINT, interrupt.handle)
     progress = _Progress(not options.no_progress)
     try:
-        return _print(_watched(search(made, where, cancelled=interrupt, driver=command_line(options.workers)), progress), made, options, where.home)
+        events = search(made, where, cancelled=interrupt, driver=command_line(options.workers))
+        return _print(_watched(events, progress), made, options, where.home)
     except BrokenPipeError:
         # The reader has all it wants. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

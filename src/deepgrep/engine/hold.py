@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable
+from zlib import crc32
 
 from ..model import LetGo, Match, Query, Record
 from ..query.parse import parse, terms
-from .lineage import digest
+from ..text import squash
 from .order import newest, passes
 from .relevance import Scorer
 
@@ -19,6 +20,8 @@ Key = tuple[object, ...]
 _LEAST = 400  # matches held at least
 _PER_RESULT = 8  # and for each result asked for, since several may fold into one
 _TEXT_BYTES = 16 << 20  # of held text, about
+_PREFIX = 2000  # code points of a text that keys are made of: one key too many costs a second look, never a result
+_RANKS = (-1, 0, 1, 2, 3)  # of spellings: a history's row, then channels
 
 
 def rank(query: Query) -> Callable[[Record, Match], Key]:
@@ -93,12 +96,45 @@ class Held:
 
 def keys(record: Record) -> list[int]:
     """What a record that was let go is remembered by."""
-    return _keys(record, "without" if _rowless(record) else "within")
+    text = squash(record.text[:_PREFIX])
+    found = _copies(record, text)
+    found.append(_said(record, text, _rank(record)))
+    if record.speaker == "person":
+        found.append(("without" if _rowless(record) else "within", record.agent, text))
+    return [_number(key) for key in found]
 
 
 def kin(record: Record) -> list[int]:
-    """The keys of records that could fold with this one."""
-    return _keys(record, "within" if _rowless(record) else "without")
+    """The keys of records that could fold with this one: copies, and other spellings in its conversation.
+
+    What a person typed pairs one to one and nearest in time, so there its equals of the same spelling matter too.
+    """
+    text = squash(record.text[:_PREFIX])
+    found = _copies(record, text)
+    own = _rank(record)
+    found += [_said(record, text, other) for other in _RANKS if other != own or record.speaker == "person"]
+    if record.speaker == "person":
+        found.append(("within" if _rowless(record) else "without", record.agent, text))
+    return [_number(key) for key in found]
+
+
+def _said(record: Record, text: str, rank_: int) -> Key:
+    return record.conversation_id, record.agent, record.speaker, text, rank_
+
+
+def _rank(record: Record) -> int:
+    """Which of the parallel spellings: a row of a prompt history, or a channel of the transcript."""
+    return -1 if record.source.role == "prompts" else min(record.channel, _RANKS[-1])
+
+
+def _copies(record: Record, text: str) -> list[Key]:
+    """Keys that copies in other conversations share."""
+    out: list[Key] = []
+    if record.native_id is not None:
+        out.append((record.native_id, record.block, record.agent))
+    if record.inherited_from is not None or record.speaker == "person":
+        out.append((record.inherited_from or record.conversation_id, "inherited", record.agent, record.speaker, text))
+    return out
 
 
 def _rowless(record: Record) -> bool:
@@ -106,21 +142,7 @@ def _rowless(record: Record) -> bool:
     return record.source.role == "prompts" and record.conversation_id is None
 
 
-def _keys(record: Record, where: str) -> list[int]:
-    text = digest(record.text)
-    said = (record.agent, record.speaker)
-    found: list[Key] = [(record.conversation_id, *said, text)]
-    if record.native_id is not None:
-        found.append((record.native_id, record.block, record.agent, text))
-    if record.inherited_from is not None:
-        found.append((record.inherited_from, *said, text))
-    if record.speaker == "person":
-        found.append((where, *said, text))
-    return [_number(key) for key in found]
-
-
 def _number(key: Key) -> int:
-    """64 bits of a key, the same in every process."""
-    from hashlib import blake2b  # deferred: needed only where matches are let go
-
-    return int.from_bytes(blake2b(repr(key).encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
+    """62 bits of a key, the same in every process."""
+    raw = repr(key).encode("utf-8", "replace")
+    return crc32(raw) << 30 ^ crc32(raw, 0x9E3779B9)

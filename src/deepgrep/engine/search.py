@@ -123,8 +123,8 @@ class _Run:
 
     def _enough(self, limit: int, mtime_ns: int) -> bool:
         """Once folded, are there more results than the limit that are newer than this?"""
-        newer = [g for g in self._groups(self.held.matches) if g.match.record.time_us is not None and g.match.record.time_us * 1000 > mtime_ns]
-        return len(newer) > limit
+        times = (group.match.record.time_us for group in self._groups(self.held.matches))
+        return sum(time_us is not None and time_us * 1000 > mtime_ns for time_us in times) > limit
 
     def _ranked(self) -> list[Ranked]:
         """All results under the order, or with a limit at least one more than it: the same as if every match had been held."""

@@ -40,7 +40,7 @@ from ..text import clean, instant
 from ..typed import NamedTuple
 from ._shapes.blocks import mapping, string
 from ._shapes.envelopes import command_or_prompt
-from ._shapes.parts import Said, answered, called, listed, model_parts, reply, tool_parts, user_parts, worded
+from ._shapes.parts import Said, answered, called, listed, model_parts, tool_parts, user_parts, worded
 
 _UNKNOWN = Skip("unknown_shape")
 _ID = re.compile(r"[0-9A-Za-z_-]{8,200}")
@@ -274,10 +274,9 @@ def _records(chat: _Chat, source: Source, sibling: Sibling) -> Decoded:
             if isinstance(said, Skip):
                 yield said
                 continue
-            yield _record(common, key, message, said, block)._replace(
-                channel=_spelling(said, spelled),
-                **({"speaker": "parent", "kind": "brief"} if delegated and said.speaker == "person" else {}),
-            )
+            if delegated and said.speaker == "person":  # nobody types into a subagent's session
+                said = said._replace(speaker="parent", kind="brief")
+            yield _record(common, key, message, said, block)._replace(channel=_spelling(said, spelled))
             block += 1
     yield from chat.skips()
 

@@ -43,7 +43,7 @@ AGENT = Agent(
     "pi",
     "Pi",
     stores=(
-        Store("pi.sessions", "transcript", ("sessions/*/*.jsonl", "sessions/*.jsonl"), _OBSERVED, ENTRIES, _TRAITS),
+        Store("pi.sessions", "transcript", ("sessions/*/*.jsonl",), _OBSERVED, ENTRIES, _TRAITS),
         Store("pi.misplaced", "transcript", ("*.jsonl",), "source a migration script for 0.30.0", ENTRIES, _TRAITS),
         Store("pi.flat", "transcript", ("*.jsonl",), "reported by readers of newer versions", ENTRIES, _TRAITS, root="flat"),
     ),

@@ -186,7 +186,7 @@ _SILENT_BLOCKS = frozenset({"image", "redactedThinking", "fallback", "anthropicS
 
 
 def _assistant_block(block: object) -> _Said | Skip | None:
-    value = {"type": "text", "text": block} if isinstance(block, str) else mapping(block) or {}
+    value: _Value = {"type": "text", "text": block} if isinstance(block, str) else mapping(block) or {}
     kind = value.get("type")
     if not isinstance(kind, str) or kind in _SILENT_BLOCKS:
         return None if isinstance(kind, str) else _UNKNOWN

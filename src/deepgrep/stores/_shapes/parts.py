@@ -44,10 +44,14 @@ def listed(content: object) -> list[object]:
     return content if isinstance(content, list) else [content]
 
 
+def _part(part: object) -> dict[str, object]:
+    return {"text": part} if isinstance(part, str) else mapping(part) or {}
+
+
 def model_parts(content: object) -> Iterator[Said]:
     """What the model said: replies, thoughts, and calls of tools."""
     for part in listed(content):
-        value = {"text": part} if isinstance(part, str) else mapping(part) or {}
+        value = _part(part)
         text = value.get("text")
         if isinstance(text, str):
             yield reply(text) if value.get("thought") is not True else Said("agent", "reasoning", text)
@@ -89,7 +93,7 @@ def user_parts(content: object, *, typed: bool = False) -> Iterator[Said]:
     """
     inside = False  # between the marks around files that a prompt refers to, each of them in parts of its own
     for part in listed(content):
-        value = {"text": part} if isinstance(part, str) else mapping(part) or {}
+        value = _part(part)
         text = value.get("text")
         if isinstance(text, str) and text.strip():
             if typed:

@@ -23,23 +23,18 @@ def utterances(text: str, tags: frozenset[str]) -> Iterator[Said]:
 
     `tags`: blocks that are cut from the start and the end of a text that has no query.
     """
-    rest = text
-    for number in range(_MOST):
-        parts = _query(rest)
-        if parts is None:
-            break
+    parts = _query(text)
+    if parts is None:
+        yield from _plain(text, tags)
+        return
+    for _ in range(_MOST):
         lead, query, rest = parts
         yield from _around(lead)
         yield from _asked(query, _NOTICE in lead)
-        if not rest.lstrip().startswith(_OPEN):
+        parts = _query(rest) if rest.lstrip().startswith(_OPEN) else None
+        if parts is None:
             yield from _around(rest)
             return
-    else:
-        number = _MOST
-    if number:  # more queries than anyone sends
-        yield from _around(rest)
-    else:
-        yield from _plain(text, tags)
 
 
 def _around(text: str) -> Iterator[Said]:

@@ -1,0 +1,149 @@
+"""Antigravity CLI (`agy`): a prompt history, and a folder of logs per conversation.
+
+**What it writes.** Below `~/.gemini/antigravity-cli` on every system (`antigravity-acp` beside it, for editors that speak the
+Agent Client Protocol): `history.jsonl`, a row per prompt (`display`, `timestamp` in milliseconds, `workspace`, and mostly
+`conversationId`); `brain/<conversation>/.system_generated/logs/transcript_full.jsonl`, the steps of a conversation, and
+`transcript.jsonl`, the same cut short: where both exist the full one counts; `brain/<conversation>/*.md`, plans and other
+papers of the agent; `conversations/<conversation>.db`, the conversation as it is resumed (SQLite), before that
+`conversations/` and `implicit/` `<conversation>.pb`, encrypted. No variable moves the folder.
+
+**What identifies a conversation.** Its id: `conversationId` of a history row, and the name of the folder below `brain/`. The
+logs hold no id; their folder is the proof. The working directory stands in the history only.
+
+**Who speaks.** A step of type `USER_INPUT` holds what was typed between `<USER_REQUEST>` marks; all other blocks in it are the
+runtime's. `PLANNER_RESPONSE` is the agent's: thinking, answer, tool calls. Steps of the system are the runtime's
+(`CHECKPOINT`: its summary at a compaction), all others are what tools gave back, under the step's type.
+
+**What cannot be known.** The first prompt of a conversation may have no id. Headless runs are in no history. No model, no
+branch. Fields that the program cut short (`truncated_fields`) are given as they are, and counted (`truncated_text`).
+Encrypted conversations are reported, never tried.
+
+Never opened: tokens, settings, caches and indexes (`conversation_summaries.db`), decoded copies by other programs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from ..model import Agent, Decoded, Line, Lines, Log, Near, Record, Resume, Sibling, Skip, Source, Store, Text, Traits
+from ..text import clean, instant
+from ._shapes.blocks import mapping, string
+from ._shapes.envelopes import command_or_prompt
+from ._shapes.steps import UNKNOWN, conversation, folder, papers, step_records
+
+_ID = re.compile(r"[0-9A-Za-z_-]{1,200}")
+_HISTORY_LIMIT_BYTES = 32 << 20
+
+
+def _history(line: Line, state: object, near: Near) -> Iterator[Record | Skip]:
+    row = line.value
+    text = row.get("display")
+    if not isinstance(text, str):
+        yield UNKNOWN
+    elif text.strip():
+        kind = "command" if row.get("type") == "slash_command" else command_or_prompt(text)
+        yield Record(
+            line.source, line.position, 0, "person", kind, clean(text), time_us=instant(row.get("timestamp")),
+            conversation_id=string(row, "conversationId"), cwd=folder(row.get("workspace")),
+        )  # fmt: skip
+
+
+def _cwd(native: str | None, sibling: Sibling) -> str | None:
+    """The folder that the history's first row of this conversation names."""
+    history = sibling("history.jsonl", _HISTORY_LIMIT_BYTES) if native else None
+    at = history.find(f'"{native}"') if history else -1
+    while history and at >= 0:
+        start, end = history.rfind("\n", 0, at) + 1, history.find("\n", at)
+        end = len(history) if end < 0 else end
+        found = _workspace(history[start:end], native)
+        if found:
+            return found
+        at = history.find(f'"{native}"', end)
+    return None
+
+
+def _workspace(line: str, native: str | None) -> str | None:
+    try:
+        row = mapping(json.loads(line)) or {}
+    except (ValueError, RecursionError):
+        return None
+    return folder(row.get("workspace")) if row.get("conversationId") == native else None
+
+
+def _transcript(lines: Iterable[Line], source: Source, sibling: Sibling) -> Decoded:
+    native = conversation(source.key)
+    common = Record(source, 0, 0, "person", "prompt", "", conversation_id=native, cwd=_cwd(native, sibling))
+    for line in lines:
+        yield from step_records(line.value, common._replace(position=line.position))
+
+
+def _resume(record: Record) -> Resume | None:
+    native = record.conversation_id
+    return Resume(("agy", "--conversation", native), record.cwd) if native and _ID.fullmatch(native) else None
+
+
+AGENT = Agent(
+    id="antigravity-cli",
+    name="Antigravity CLI",
+    stores=(
+        Store(
+            id="antigravity-cli.history",
+            role="prompts",
+            where=("history.jsonl",),
+            evidence="reported readers of the format, 2026-06",
+            reader=Lines(decode=_history, is_line=lambda value: "display" in value),
+            traits=Traits(text_in="line", append_only=True),
+            speakers=("person",),
+        ),
+        Store(
+            id="antigravity-cli.transcripts",
+            role="transcript",
+            where=tuple(f"brain/*/.system_generated/logs/transcript{ending}" for ending in ("_full.jsonl", ".jsonl")),
+            evidence="reported readers of the format and a fixture of 2026-06",
+            reader=Log(_transcript, is_line=lambda value: "type" in value and "step_index" in value),
+            traits=Traits(text_in="file", inserted=":"),
+            endings=("_full.jsonl", ".jsonl"),
+        ),
+        Store(
+            id="antigravity-cli.plans",
+            role="transcript",
+            where=("brain/*/*.md",),
+            evidence="reported readers of the format, 2026-06",
+            reader=Text(papers),
+            traits=Traits(text_in="file"),
+            endings=(".md",),
+            speakers=("agent",),
+        ),
+        Store(
+            id="antigravity-cli.messages",
+            role="transcript",
+            where=("brain/*/.system_generated/messages/*.json",),
+            evidence="reported one user of the program, 2026; the format is not known",
+            reader=None,
+            endings=(".json",),
+            unsupported="unsupported_format",
+        ),
+        Store(
+            id="antigravity-cli.conversations",
+            role="transcript",
+            where=("conversations/*.db",),
+            evidence="reported readers of the format, 2026-06",
+            reader=None,
+            endings=(".db",),
+            unsupported="sqlite_not_yet",
+        ),
+        Store(
+            id="antigravity-cli.encrypted",
+            role="transcript",
+            where=("conversations/*.pb", "implicit/*.pb"),
+            evidence="reported 8 bits of entropy per byte, 2026",
+            reader=None,
+            endings=(".pb",),
+            unsupported="encrypted",
+        ),
+    ),
+    resume=_resume,
+    limits=("headless_not_in_history",),
+)
