@@ -13,6 +13,7 @@ from typing import NamedTuple
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 STORES = TESTS / "stores"
+FIXTURES = sorted(path.parent.name for path in STORES.glob("*/manifest.toml"))  # agents; the contract test wants every one
 SAMPLE = ROOT / "src" / "deepgrep" / "sample_home"
 
 

@@ -119,7 +119,7 @@ def test_a_second_ctrl_c_ends_at_once(outside: dict[str, str]) -> None:
     """A search that never asks whether it is cancelled: the first Ctrl-C is heard, the second ends the program."""
     code = (
         "import deepgrep.cli.search as cli, itertools, sys\n"
-        "def endless(query, machine, *, cancelled):\n"
+        "def endless(query, machine, *, cancelled, **options):\n"
         "    print('reading', flush=True)\n"
         "    told = False\n"
         "    for _ in itertools.count():\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from homes import SAMPLE, STORES, write
+from homes import FIXTURES, SAMPLE, STORES, write
 from pages import run
 
 COMMANDS = (
@@ -24,7 +24,7 @@ COMMANDS = (
 def everybody(folder: Path) -> Path:
     """One home with the histories of every agent and the sample's, and files that tie with each other."""
     home = folder / "home"
-    for source in (SAMPLE, *(path / "home" for path in sorted(STORES.iterdir()))):
+    for source in (SAMPLE, *(STORES / agent / "home" for agent in FIXTURES)):
         for path in source.rglob("*"):
             target = home / path.relative_to(source)
             if path.is_file() and not target.exists():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from homes import ROOT, SAMPLE, STORES
+from homes import FIXTURES, ROOT, SAMPLE, STORES
 from pages import run
 
 PUBLISHED = ROOT / "docs" / "reference" / "schema.json"
@@ -55,7 +55,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("home", [SAMPLE, *(path / "home" for path in sorted(STORES.iterdir()))], ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("home", [SAMPLE, *(STORES / agent / "home" for agent in FIXTURES)], ids=lambda path: path.parent.name)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_answer_fits_the_schema_and_says_nothing_beside_it(home: Path, command: str, tmp_path: Path) -> None:
     doc = json.loads(run(f"deepgrep search --home {home} {command}", tmp_path).out)

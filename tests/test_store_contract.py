@@ -30,7 +30,7 @@ from deepgrep.model import SPEAKERS, Agent, Finished, Lines, Query, Reading, Rec
 from deepgrep.query.match import matcher
 from deepgrep.query.parse import parse
 from deepgrep.text import rfc3339
-from homes import STORES, Manifest, copied, manifest, snapshot
+from homes import FIXTURES, STORES, Manifest, copied, manifest, snapshot
 from ledger import recording
 
 AGENTS = registry.AGENT_IDS
@@ -41,9 +41,9 @@ def agent(request: pytest.FixtureRequest) -> Agent:
     return registry.agent(request.param)
 
 
-@pytest.fixture
-def own(agent: Agent) -> Manifest:
-    return manifest(agent.id)
+@pytest.fixture(params=FIXTURES)
+def own(request: pytest.FixtureRequest) -> Manifest:
+    return manifest(request.param)
 
 
 def everything(agent_id: str, *texts: str, effort: str = "exhaustive", scope: str | None = "all", literal: bool = True) -> Query:
@@ -79,7 +79,7 @@ def said(record: Record) -> tuple[object, ...]:
 
 
 def test_a_store_states_who_it_is_and_how_we_know(agent: Agent) -> None:
-    assert re.fullmatch(r"[a-z][a-z0-9_]*", agent.id)
+    assert re.fullmatch(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*", agent.id)
     assert agent.name
     assert len({store.id for store in agent.stores}) == len(agent.stores) > 0
     for store in agent.stores:
@@ -141,7 +141,7 @@ def test_an_absent_agent_is_not_imported(own: Manifest, outside: dict[str, str])
     )
     out = subprocess.run([sys.executable, "-c", code], env=outside, capture_output=True, text=True, check=True).stdout
     loaded = {name for name in re.findall(r"deepgrep\.stores\.(\w+)", out.splitlines()[-1]) if not name.startswith("_")}
-    assert loaded == {own.agent}
+    assert loaded == {own.agent.replace("-", "_")}
 
 
 def test_listing_opens_nothing(own: Manifest) -> None:
@@ -663,7 +663,8 @@ def test_an_unlistable_folder_is_counted_as_a_failure(own: Manifest, monkeypatch
         assert reasons(answer, own.agent)["folder_unreadable"] == 1, folder
 
 
-def test_only_files_of_the_registry_have_fixtures() -> None:
+def test_every_agent_of_the_registry_has_a_fixture_and_a_manifest() -> None:
+    assert set(FIXTURES) == set(AGENTS)
     assert {path.name for path in STORES.iterdir() if path.is_dir()} == set(AGENTS)
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import DEEPGREP
-from homes import STORES, manifest
+from homes import FIXTURES, manifest
 
-AGENTS = sorted(path.name for path in STORES.iterdir() if path.is_dir())
 _OPENED = re.compile(r'\b(?:open|openat|openat2|creat)\((?:[^,"]*, )?"((?:[^"\\]|\\.)*)", (?:\{flags=)?([A-Z_|]+)[^=]*= (-?\d+)')
 _CHANGED = re.compile(r"\b(?:rename|unlink|mkdir|rmdir|link|symlink|chmod|fchmod|chown|truncate|utime|utimes|utimens|mknod)(?:at2?)?\(")
 
@@ -27,7 +26,7 @@ def strace(target: Path) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", FIXTURES)
 @pytest.mark.parametrize("effort", ["prompt", "exhaustive"])
 def test_a_run_opens_only_what_its_effort_allows(agent: str, effort: str, tmp_path: Path, outside: dict[str, str]) -> None:
     own, trace = manifest(agent), tmp_path / "trace"

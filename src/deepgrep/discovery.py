@@ -213,6 +213,8 @@ class _Walk:
         found = self._status(path, relative, wants[0][0])
         if found is None or not stat.S_ISDIR(found.st_mode):
             return False
+        if self._linked and inside(os.path.dirname(path), path):
+            return False  # it leads back to where it lies
         aims = _aims((found.st_dev, found.st_ino), wants)
         if (self._linked and aims <= self._visited) or relative.count("/") > _DEPTH:
             return False

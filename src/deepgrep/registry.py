@@ -43,6 +43,8 @@ _VSCODE = (
     *(f".{name}/data/User" for name in ("vscode-server", "vscode-server-insiders", "vscodium-server")),
 )
 
+_CURSOR = tuple(f"{base}/Cursor/User" for base in (".config", "Library/Application Support", "AppData/Roaming"))
+
 ENTRIES: tuple[Entry, ...] = (
     Entry("claude", (Root("home", (".claude", ".config/claude"), "CLAUDE_CONFIG_DIR", many=True), Root("desktop", _DESKTOP))),
     Entry("codex", (Root("home", (".codex",), "CODEX_HOME"),)),
@@ -52,6 +54,9 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("gemini", (Root("home", (".gemini",), "GEMINI_CLI_HOME", below=".gemini"),)),
     Entry("antigravity-cli", (Root("home", (".gemini/antigravity-cli", ".gemini/antigravity-acp")),)),
     Entry("antigravity-ide", (Root("home", (".gemini/antigravity", ".gemini/antigravity-ide")),)),
+    Entry("cursor-cli", (Root("home", (".cursor", ".config/cursor")),)),
+    Entry("cursor-ide", (Root("user", _CURSOR),)),
+    Entry("grok", (Root("home", (".grok",), "GROK_HOME"),)),
 )
 
 AGENT_IDS: tuple[str, ...] = tuple(entry.id for entry in ENTRIES)

@@ -87,11 +87,11 @@ class Held:
         if self.boundary is None or boundary < self.boundary:
             self.boundary = boundary
 
-    def missed(self) -> frozenset[int]:
-        """Keys of matches that were let go and could fold with one that is held."""
+    def missed(self, records: Iterable[Record]) -> frozenset[int]:
+        """Keys of matches that were let go and could fold with one of these."""
         if not self.keys:
             return frozenset()
-        return frozenset({key for match in self.matches for key in kin(match.record)}.intersection(self.keys))
+        return frozenset({key for record in records for key in kin(record)}.intersection(self.keys))
 
 
 def keys(record: Record) -> list[int]:

@@ -28,8 +28,14 @@ class Parsed(NamedTuple):
     replaced: bool = False  # some bytes were not UTF-8
 
 
-def parse(raw: bytes, is_line: IsLine) -> Parsed:
-    """Every object of a line, also where records are glued together or a torn one precedes a whole one."""
+def parse(raw: bytes, is_line: IsLine, *, quick: bool = False) -> Parsed:
+    """Every object of a line, also where records are glued together or a torn one precedes a whole one.
+
+    With `quick`, floats may come without their spelling (`text.Number`).
+    """
+    value = _quick(raw) if quick else None
+    if value is not None:
+        return Parsed(((0, value),))
     try:
         text, replaced = raw.decode(), False
     except UnicodeDecodeError:
@@ -56,6 +62,31 @@ def parse(raw: bytes, is_line: IsLine) -> Parsed:
             malformed += 1
         at = _skip_space(text, end)
     return Parsed(tuple(values), malformed, undecodable, replaced)
+
+
+_QUICK_AFTER = 500  # lines: importing orjson takes as long as parsing some hundred
+_parsed = 0
+_loads: Callable[[bytes], object] | None = None
+
+
+def _quick(raw: bytes) -> dict[str, object] | None:
+    """The object of a line that orjson takes as it is; None for anything that needs a closer look."""
+    global _parsed, _loads  # noqa: PLW0603 - an import that only much work is worth
+    _parsed += 1
+    if _loads is None:
+        if _parsed < _QUICK_AFTER:
+            return None
+        try:
+            import orjson
+        except ImportError:
+            _parsed = -(1 << 62)
+            return None
+        _loads = orjson.loads
+    try:
+        value = _loads(raw)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -154,7 +185,7 @@ class Neighbours:
 
     def _objects(self, raws: Iterator[bytes], step: int) -> Iterator[dict[str, object]]:
         for raw in raws:
-            for _, value in parse(raw, self._is_line).values[::step]:
+            for _, value in parse(raw, self._is_line, quick=True).values[::step]:
                 yield value
 
     def _raw_after(self) -> Iterator[bytes]:

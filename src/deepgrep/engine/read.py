@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from heapq import heappush, heappushpop
 
-from .. import registry
+from .. import registry, text
 from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, sibling, windows
 from ..model import Document, Facts, Line, Lines, Log, Match, Query, Reading, Record, Skip, Source, Store, Text
 from ..query.match import Matcher, matcher
@@ -129,7 +129,7 @@ class _Work:
         elif isinstance(reader, Document):
             self.take(self.document(self.file, reader))
         elif isinstance(reader, Text):
-            self.take(self.text(self.file, reader))
+            self.take(self.plain_text(self.file, reader))
 
     def titled(self) -> tuple[Match, ...]:
         """The matches, with the title that the whole source gives its conversation."""
@@ -202,7 +202,7 @@ class _Work:
             raise Unreadable("undecodable")
         yield from reader.decode(value, self.task.source, self._sibling)
 
-    def text(self, file: OpenFile, reader: Text) -> Iterator[Record | Skip]:
+    def plain_text(self, file: OpenFile, reader: Text) -> Iterator[Record | Skip]:
         """The records of a plain-text source."""
         raw = file.whole()
         self.counts["probed"] += 1
@@ -245,11 +245,19 @@ class _Work:
     ) -> list[Record | Skip]:
         """The records of one line's objects."""
         near = Neighbours(window, span, peek, self.task.source.root, reader.is_line)
+        before = text.floats_shown
+        out = self._decoded_values(parsed, near, window.start + span[0], reader, state)
+        if text.floats_shown != before:  # numbers were shown that the quick parser does not spell as the file does
+            parsed = parse(bytes(memoryview(window.buffer)[span[0] : span[1]]), reader.is_line).values
+            out = self._decoded_values(parsed, near, window.start + span[0], reader, state)
+        return out
+
+    def _decoded_values(self, parsed: Objects, near: Neighbours, start: int, reader: Lines, state: object) -> list[Record | Skip]:
         near.values = parsed
         out: list[Record | Skip] = []
         for index, (offset, value) in enumerate(parsed):
             near.index = index
-            out.extend(reader.decode(Line(value, window.start + span[0] + offset, self.task.source), state, near))
+            out.extend(reader.decode(Line(value, start + offset, self.task.source), state, near))
         return out
 
     def lines_from_end(self, file: OpenFile, reader: Lines) -> Iterator[list[Record | Skip]]:
@@ -347,7 +355,8 @@ class _Work:
             yield (start, stop), start in candidates, start in context
 
     def _parse(self, window: Window, span: tuple[int, int], reader: Lines | Log, counted: bool) -> Objects:
-        parsed = parse(bytes(memoryview(window.buffer)[span[0] : span[1]]), reader.is_line)
+        quick = isinstance(reader, Lines)  # a log's state may outlive the line, and its floats with it
+        parsed = parse(bytes(memoryview(window.buffer)[span[0] : span[1]]), reader.is_line, quick=quick)
         if counted:
             torn = parsed.malformed and span[1] == window.end and self._is_tail(window)
             self.counts["skip.torn_tail"] += 1 if torn else 0

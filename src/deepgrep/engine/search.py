@@ -16,7 +16,7 @@ from . import coverage as account
 from . import lineage
 from .drive import INLINE, Driver, readings
 from .fold import Group, Seen, fold
-from .hold import Held, kin, rank
+from .hold import Held, rank
 from .neighbours import neighbours
 from .order import Ranked, ordered, passes
 from .plan import Plan, plan
@@ -128,30 +128,30 @@ class _Run:
 
     def _ranked(self) -> list[Ranked]:
         """All results under the order, or with a limit at least one more than it: the same as if every match had been held."""
-        matches = self._with_missed(self.held)
-        ranked = ordered(self._groups(matches), self.query)
-        boundary, limit = self.held.boundary, self.query.limit
-        if boundary is not None and limit is not None:
-            place = rank(self.query)
-            if len(ranked) <= limit or place(ranked[limit][0].match.record, ranked[limit][0].match) > boundary:
-                # Copies of what is held lie so deep that what was let go could come before them: hold everything, once.
-                self.held = Held(self.query, all_of_them=True)
-                for reading in self._again(None):
-                    self.held.take_over(reading.matches, None)
-                ranked = ordered(self._groups(self.held.matches), self.query)
-        return ranked
-
-    def _with_missed(self, held: Held) -> list[Match]:
-        """The held matches, and those that were let go but could fold with one that is held."""
-        found = {lineage.identity(match.record): match for match in held.matches}
-        asked: frozenset[int] = frozenset()
-        wanted = held.missed()
-        while wanted - asked and not self.cancelled():
-            asked |= wanted
+        found = {lineage.identity(match.record): match for match in self.held.matches}
+        ranked = ordered(self._groups(list(found.values())), self.query)
+        limit, asked = self.query.limit, frozenset[int]()
+        while limit is not None and (missed := self.held.missed(_said(ranked[: limit + 1])) - asked) and not self.cancelled():
+            asked |= missed
             for reading in self._again(asked):
                 found.update({lineage.identity(match.record): match for match in reading.matches})
-            wanted = frozenset(key for match in found.values() for key in kin(match.record)).intersection(held.keys)
-        return list(found.values())
+            ranked = ordered(self._groups(list(found.values())), self.query)
+        if limit is None or self._reaches(ranked, limit) or self.cancelled():
+            return ranked
+        # Copies of what is held lie so deep that what was let go could come before them: hold everything, once.
+        self.held = Held(self.query, all_of_them=True)
+        for reading in self._again(None):
+            self.held.take_over(reading.matches, None)
+        return ordered(self._groups(self.held.matches), self.query)
+
+    def _reaches(self, ranked: Sequence[Ranked], limit: int) -> bool:
+        """Does every result within the limit, and the next, come before all that was let go?"""
+        if self.held.boundary is None:
+            return True
+        if len(ranked) <= limit:
+            return False
+        match = ranked[limit][0].match
+        return rank(self.query)(match.record, match) <= self.held.boundary
 
     def _again(self, only: frozenset[int] | None) -> Iterator[Reading]:
         """Read again what was read, for matches with one of these keys, or for all."""
@@ -273,6 +273,13 @@ class _Run:
 
 def _whole(conversation: Conversation, read_through: set[Source]) -> bool:
     return all(source in read_through for source in conversation.sources)
+
+
+def _said(ranked: Iterable[Ranked]) -> Iterator[Record]:
+    """Every record of some results: those that represent them, and those that folded into them."""
+    for group, _ in ranked:
+        yield group.match.record
+        yield from group.folded
 
 
 def _finished(reading: Reading) -> SourceFinished:

@@ -8,10 +8,10 @@ it; `checkpoint-<tag>.json`, what `/chat save` kept; `tool-outputs/`, output too
 project's path. Until February 2026 a chat was one JSON object (`.json`); resuming such a session writes a `.jsonl` beside.
 
 **How a chat is read.** It is a log that is replayed: rows of one `id` are one message, whose last content and first time
-count, and which keeps fields that a later row lacks (a resumed session restamps its messages and drops their tool calls);
-`$rewindTo` takes back a message and all after it; `$set.messages` replaces the list, other `$set` change the header. What
-was taken back or replaced is no record, and is counted (`rewound`, `superseded`). A list of nothing but session context
-begins a run: it replaces nothing.
+count, and which keeps fields that a later row lacks (a resumed session restamps its messages and drops their tool calls).
+`$rewindTo` takes back a message and all after it: these are no records, and are counted (`rewound`). `$set.messages` replaces
+the list, at a compaction or when a session is resumed; what a new list leaves out was said all the same and stays found.
+Other `$set` change the header.
 
 **What identifies a conversation.** `sessionId`: the same in the log's rows and in the chat's header; a chat's name holds only
 its first eight characters, which is no proof. Where a slug folder's copy of a chat is an older folder's file grown on, the
@@ -126,8 +126,8 @@ class _Chat:
 
     def __init__(self) -> None:
         self.header: Json = {}
-        self.live: dict[str, _Message] = {}
-        self.seen: dict[str, _Message] = {}  # also what is no longer live: a resumed session brings it back
+        self.seen: dict[str, _Message] = {}
+        self.live: dict[str, None] = {}  # ids of the list that the program would show now, in its order
         self.rewound: set[str] = set()
         self.unknown = 0
 
@@ -146,14 +146,13 @@ class _Chat:
             self.unknown += 1
 
     def change(self, change: Json, position: int) -> None:
-        """Change the header; a list of messages replaces what was said so far, unless it only sets the stage."""
+        """Change the header; a list of messages is the whole list from now on."""
         self.header.update({key: inner for key, inner in change.items() if key != "messages" and inner is not None})
         listing = change.get("messages")
         if not isinstance(listing, list):
             self.unknown += listing is not None
             return
-        if not all(_is_stage(mapping(one) or {}) for one in listing):
-            self.live = {}
+        self.live = {}
         for index, one in enumerate(listing):
             if (message := mapping(one)) is None:
                 self.unknown += 1
@@ -164,23 +163,25 @@ class _Chat:
         native = value.get("id")
         key = native if isinstance(native, str) else f"#{position}"
         old = self.seen.get(key)
-        message = _Message(_merged(old.value, value), old.position) if old else _Message(value, position)
-        self.seen[key] = self.live[key] = message
+        self.seen[key] = _Message(_merged(old.value, value), old.position) if old else _Message(value, position)
+        self.live[key] = None
         self.rewound.discard(key)
 
     def _rewind(self, target: str) -> None:
-        """Take back a message and all after it; a target that is not there takes back all, as in the program."""
+        """Take back a message and all after it; a target that is not in the list takes back all of it, as in the program."""
         order = list(self.live)
         for key in order[order.index(target) if target in self.live else 0 :]:
             del self.live[key]
             self.rewound.add(key)
 
+    def messages(self) -> Iterator[tuple[str, _Message]]:
+        """What was said and not taken back, also what a later list left out."""
+        return ((key, message) for key, message in self.seen.items() if key not in self.rewound)
+
     def skips(self) -> Iterator[Skip]:
-        """What was said and is no longer there, and what is of no known shape."""
+        """What was taken back, and what is of no known shape."""
         yield from (_UNKNOWN for _ in range(self.unknown))
-        for key in self.seen:
-            if key not in self.live:
-                yield Skip("rewound" if key in self.rewound else "superseded")
+        yield from (Skip("rewound") for _ in self.rewound)
 
 
 def _merged(old: Json, new: Json) -> Json:
@@ -188,11 +189,6 @@ def _merged(old: Json, new: Json) -> Json:
     kept = {key: value for key, value in new.items() if key in ("content", "displayContent") or value not in (None, "", [])}
     merged = {**old, **kept}
     return {**merged, "timestamp": old["timestamp"]} if instant(old.get("timestamp")) is not None else merged
-
-
-def _is_stage(message: Json) -> bool:
-    """Does the message only set the stage for a run?"""
-    return all(said.kind == "context" for said in worded(user_parts(message.get("content")))) if message.get("type") == "user" else False
 
 
 _NOTICES = ("info", "error", "warning")
@@ -268,7 +264,7 @@ def _records(chat: _Chat, source: Source, sibling: Sibling) -> Decoded:
         title=string(chat.header, "summary"),
     )  # fmt: skip
     spelled: dict[tuple[str, str], int] = {}  # how often a call or its answer has been told so far
-    for key, message in chat.live.items():
+    for key, message in chat.messages():
         block = 0
         for said in _said(message.value):
             if isinstance(said, Skip):
@@ -426,6 +422,7 @@ AGENT = Agent(
             id="gemini.subagents",
             role="transcript",
             where=("tmp/*/chats/*/*.jsonl",),
+            unless=("session-*",),  # sessions lie one folder higher
             evidence="source packages/core/src/services/chatRecordingService.ts 2026",
             reader=Log(_chat, is_line=_is_row),
             traits=Traits(text_in="file", inserted=":", append_only=True),

@@ -144,12 +144,13 @@ def _typed(text: str) -> _Saying:
 
 
 def _user(message: _Value) -> _Saying:
-    injected = message.get("synthetic") is True or message.get("attribution") == "agent"
     for text in _texts(message.get("content")):
         if isinstance(text, Skip):
             yield text
-        elif injected:
+        elif message.get("synthetic") is True:
             yield _Said("runtime", "context", text)
+        elif message.get("attribution") == "agent":
+            yield _Said("parent", "brief", text)
         else:
             yield from _typed(text)
 

@@ -100,7 +100,8 @@ def user_parts(content: object, *, typed: bool = False) -> Iterator[Said]:
                 yield Said("person", command_or_prompt(text), text)
             elif inside or text.strip() == _FILES:
                 inside = not text.strip().startswith(_FILES_END)
-                yield Said("runtime", "context", text)
+                if text.strip() not in (_FILES, _FILES_END):
+                    yield Said("runtime", "context", text)
             else:
                 yield from utterances(text)
         yield from tool_parts(value)

@@ -380,5 +380,5 @@ def request(value: object) -> Request | None:
         said = (Skip("undecodable"),)
     asked_us = instant(one.get("timestamp"))
     model = string(metadata, "resolvedModel") or (string(one, "modelId") or "").removeprefix("copilot/") or None
-    identity = string(one, "requestId") or string(one, "providerRequestId")
+    identity = string(one, "requestId")
     return Request(identity, string(one, "responseId") or identity, asked_us, _answered_us(one, asked_us), model, said)

@@ -35,6 +35,7 @@ def utterances(text: str, tags: frozenset[str]) -> Iterator[Said]:
         if parts is None:
             yield from _around(rest)
             return
+    yield from _around(rest)  # more queries than anyone sends
 
 
 def _around(text: str) -> Iterator[Said]:

@@ -1,0 +1,1 @@
+ŸÃ invented noise

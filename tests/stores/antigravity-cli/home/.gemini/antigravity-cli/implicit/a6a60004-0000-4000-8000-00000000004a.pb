@@ -1,0 +1,1 @@
+Ž± invented noise
