@@ -75,12 +75,13 @@ class Manifest(NamedTuple):
     unsupported: frozenset[str]
     extras: frozenset[str]
     untouched: frozenset[str]
+    beside: frozenset[str]  # small files that are opened beside transcripts, so at exhaustive effort alone
     unmarked: frozenset[str]  # transcripts whose lines look like what lies inside a line: a fragment glued before one costs it
     records: tuple[dict[str, object], ...]
 
     @property
     def files(self) -> dict[str, frozenset[str]]:
-        names = ("prompts", "transcripts", "twins", "unsupported", "extras", "untouched")
+        names = ("prompts", "transcripts", "twins", "unsupported", "extras", "beside", "untouched")
         return {name: getattr(self, name) for name in names}
 
 
@@ -89,7 +90,7 @@ def manifest(agent: str) -> Manifest:
     folder = STORES / agent
     given = tomllib.loads((folder / "manifest.toml").read_text(encoding="utf-8"))
     records = tuple(given.pop("record", ()))
-    names = ("prompts", "transcripts", "twins", "unsupported", "extras", "untouched", "unmarked")
+    names = ("prompts", "transcripts", "twins", "unsupported", "extras", "beside", "untouched", "unmarked")
     lists = {name: given.pop(name, []) for name in names}
     assert not given, f"{agent}: unknown keys in the manifest: {sorted(given)}"
     for name, files in lists.items():

@@ -213,13 +213,21 @@ _SPARE_CAP = 8 << 20  # bytes of a grown window that are kept for the next file
 _spare: list[bytearray] = []  # allocating a window costs more than reading a small file into it
 
 
+def _buffer(size: int) -> bytearray:
+    try:
+        spare = _spare.pop()
+    except IndexError:  # none left, or another thread was quicker
+        return bytearray(size)
+    return spare if size <= len(spare) else bytearray(size)
+
+
 def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Iterator[Window]:
     """The file from its start in windows cut at the last newline; the last may lack one.
 
     A line longer than the window makes the buffer grow, up to `cap` bytes; a longer one is passed over.
     """
     size = min(size, cap)  # so that what is too long does not depend on the window
-    buffer = _spare.pop() if _spare and size <= len(_spare[-1]) else bytearray(size)
+    buffer = _buffer(size)
     limit = size  # how far the buffer is filled: its cache-friendly front, more only for a line that needs it
     have = start = oversized = 0  # `have` bytes at the front of the buffer stand at offset `start`
     passing = False  # inside a line that is too long

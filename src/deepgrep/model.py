@@ -344,6 +344,7 @@ class Reading(NamedTuple):
     matches: tuple[Match, ...]
     facts: Facts = Facts()
     let_go: LetGo | None = None
+    times_s: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in all, decoding, matching
 
 
 class Status(NamedTuple):
@@ -373,6 +374,16 @@ class Action(NamedTuple):
     requires_confirmation: bool
 
 
+class Profile(NamedTuple):
+    """Where the time went, in seconds. With several workers, what they spent side by side is added up."""
+
+    planning_s: float
+    reading_s: Mapping[str, float]  # by store
+    decoding_s: float  # of the reading
+    matching_s: float  # of the reading
+    ordering_s: float
+
+
 class Summary(NamedTuple):
     """The one closing event of a run."""
 
@@ -388,6 +399,7 @@ class Summary(NamedTuple):
     elapsed_s: float
     order: Order
     limit: int | None
+    profile: Profile
 
 
 class Started(NamedTuple):

@@ -197,6 +197,16 @@ class ActionJson(TypedDict):
     requires_confirmation: bool
 
 
+class ProfileJson(TypedDict):
+    """Where the time went, in seconds; with `--profile`."""
+
+    planning_s: float
+    reading_s: dict[str, float]
+    decoding_s: float
+    matching_s: float
+    ordering_s: float
+
+
 class SummaryJson(TypedDict):
     """The one closing account of a run."""
 
@@ -212,6 +222,7 @@ class SummaryJson(TypedDict):
     elapsed_s: float
     order: str
     limit: int | None
+    profile: NotRequired[ProfileJson]
 
 
 class DocumentJson(TypedDict):

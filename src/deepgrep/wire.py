@@ -9,7 +9,7 @@ from .text import clean, rfc3339
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .schema import RecordJson, RequestJson, ResultJson, ResumeJson, SummaryJson
+    from .schema import ProfileJson, RecordJson, RequestJson, ResultJson, ResumeJson, SummaryJson
 
 SCHEMA_VERSION = 1
 
@@ -103,6 +103,11 @@ def request(query: Query) -> RequestJson:
         "context": query.context,
         "conversation_limit": query.conversation_limit,
     }
+
+
+def profile(closing: Summary) -> ProfileJson:
+    """Where the time of a run went."""
+    return {**closing.profile._asdict(), "reading_s": dict(closing.profile.reading_s)}  # type: ignore[typeddict-item]
 
 
 def summary(closing: Summary) -> SummaryJson:

@@ -19,7 +19,7 @@ from ..library import machine
 from ..model import Event, Finished, Query, Result, SourceFinished, Started, Summary
 from ..options import SEARCH, Option
 from ..render.style import style, width
-from ..render.text import Page, closing, flat, grouped
+from ..render.text import Page, closing, flat, grouped, profile
 from ..typed import TYPE_CHECKING
 from ..wire import exit_status
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _PROGRESS_AFTER_S = 0.5
 _PROGRESS_EVERY_S = 0.1
+_FLUSH_EVERY_S = 0.05
 
 
 class _Parser(argparse.ArgumentParser):
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     forms.add_argument("--ndjson", action="store_true", help="one JSON line for each result, the summary last")
     output.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="when to colour (default: on a terminal)")
     output.add_argument("--workers", type=_count, metavar="N", help="processes that read (default: by work and cores); changes no result")
+    output.add_argument("--profile", action="store_true", help="say where the time went")
     output.add_argument("--no-progress", action="store_true", help="no progress on the terminal")
     output.add_argument("--home", metavar="DIR", help="read DIR as if it were your home; your variables then do not count")
     made.add_argument("texts", nargs="*", metavar="TEXT", help="what to find; may be left out where a filter stands")
@@ -96,6 +98,8 @@ def requested(words: Sequence[str]) -> tuple[Query, argparse.Namespace]:
     words = list(words)
     cut = words.index("--") if "--" in words else len(words)
     options = parser().parse_intermixed_args(words[:cut])
+    if options.workers is not None and options.workers < 1:
+        raise UsageError("--workers must be at least 1: leave it out to let the work decide")
     texts = [*options.texts, *words[cut + 1 :]]
     fields: dict[str, object] = {}
     for option in SEARCH:
@@ -201,6 +205,7 @@ def _print(events: Iterator[Event], made: Query, options: argparse.Namespace, ho
     look, flags = style(options.color, out, variables), ("--home", options.home) if options.home else ()
     page = Page(look, width(out, variables), home, time.time(), options.explain, options.refs, flags)
     held: list[Result] = []
+    began = time.monotonic()
     for event in events:
         if isinstance(event, Result):
             if options.no_group or made.order == "scan":
@@ -214,6 +219,9 @@ def _print(events: Iterator[Event], made: Query, options: argparse.Namespace, ho
                 sys.stdout.write("\n")
             _write(closing(event.summary, page))
             sys.stdout.flush()
+            if options.profile:
+                output_s = time.monotonic() - began - event.summary.elapsed_s
+                sys.stderr.writelines(line + "\n" for line in profile(event.summary, output_s))
             return exit_status(event.summary)
     return 2
 
@@ -224,8 +232,9 @@ def _write(lines: Iterator[str]) -> None:
 
 
 def _print_json(events: Iterator[Event], options: argparse.Namespace, home: str) -> int:
-    from ..render.json import document, result_line, summary_line  # deferred: people read text
+    from ..render.json import Detail, document, result_line, summary_line  # deferred: people read text
 
+    detail, flushed = Detail(options.explain, options.profile), 0.0
     held: list[Result] = []
     closed: Summary | None = None
     out = sys.stdout.buffer
@@ -234,12 +243,14 @@ def _print_json(events: Iterator[Event], options: argparse.Namespace, home: str)
             if options.json:
                 held.append(event)
             else:
-                out.write(result_line(event, home, explain=options.explain).encode() + b"\n")
-                out.flush()
+                out.write(result_line(event, home, detail).encode() + b"\n")
+                if (now := time.monotonic()) - flushed > _FLUSH_EVERY_S:  # soon enough for a reader, and no call to the system a line
+                    out.flush()
+                    flushed = now
         elif isinstance(event, Finished):
             closed = event.summary
     if closed is None:
         return 2
-    out.write((document(held, closed, home, explain=options.explain) if options.json else summary_line(closed)).encode() + b"\n")
+    out.write((document(held, closed, home, detail) if options.json else summary_line(closed, detail)).encode() + b"\n")
     out.flush()
     return exit_status(closed)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from heapq import heappush, heappushpop
+from time import perf_counter
 
 from .. import registry, text
 from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, sibling, windows
@@ -80,6 +81,7 @@ def admits(query: Query, record: Record) -> str | None:
 
 def read(task: Task, cancelled: Cancelled = lambda: False) -> Reading:
     """Read one source to its end, or to where it fails or is cancelled. Never raises for what a file holds."""
+    began = perf_counter()
     store = registry.store(task.source.store)
     if store.reader is None:
         return Reading(task.source, "unsupported", store.unsupported or "unsupported_format", False, 0, {}, ())
@@ -100,7 +102,9 @@ def read(task: Task, cancelled: Cancelled = lambda: False) -> Reading:
         outcome, reason = "failed", "reader_crashed"
     bytes_read = work.file.bytes_read if work.file else 0
     matches, let_go = work.titled(), work.held.let_go()
-    return Reading(task.source, outcome, reason, work.file is not None, bytes_read, dict(work.counts), matches, work.facts, let_go)  # type: ignore[arg-type]
+    times_s = (perf_counter() - began, work.decoding_s, work.matching_s)
+    counts, opened = dict(work.counts), work.file is not None
+    return Reading(task.source, outcome, reason, opened, bytes_read, counts, matches, work.facts, let_go, times_s)  # type: ignore[arg-type]
 
 
 class _Work:
@@ -111,6 +115,7 @@ class _Work:
         self.compiled = _compiled(task.query, store.id, task.probing)
         self.file: OpenFile | None = None
         self.stopped = self.bounded = False
+        self.decoding_s = self.matching_s = 0.0
         self.counts: Counter[str] = Counter()
         self.held = Held(task.query, all_of_them=task.whole)
         self.passing: list[int] = []  # instants of matches that the filters admit, while reading from the end
@@ -146,6 +151,7 @@ class _Work:
     def take(self, decoded: Iterable[Record | Skip]) -> None:
         """Count each record or skip, and keep the records that match."""
         query, match = self.task.query, self.compiled.match
+        began = perf_counter()
         for item in decoded:
             if isinstance(item, Skip):
                 self.counts["skip." + item.reason] += 1
@@ -166,6 +172,7 @@ class _Work:
                     self.held.add(Match(record, spans))
                 if self.task.from_end and record.time_us is not None and passes(record, query.filters):
                     self.passing.append(record.time_us)
+        self.matching_s += perf_counter() - began
 
     def _sibling(self, relative: str, limit_bytes: int) -> str | None:
         return sibling(self.task.source.root, relative, limit_bytes)
@@ -244,12 +251,14 @@ class _Work:
         self, window: Window, span: tuple[int, int], parsed: Objects, reader: Lines, state: object, peek: Peek
     ) -> list[Record | Skip]:
         """The records of one line's objects."""
+        began = perf_counter()
         near = Neighbours(window, span, peek, self.task.source.root, reader.is_line)
         before = text.floats_shown
         out = self._decoded_values(parsed, near, window.start + span[0], reader, state)
         if text.floats_shown != before:  # numbers were shown that the quick parser does not spell as the file does
             parsed = parse(bytes(memoryview(window.buffer)[span[0] : span[1]]), reader.is_line).values
             out = self._decoded_values(parsed, near, window.start + span[0], reader, state)
+        self.decoding_s += perf_counter() - began
         return out
 
     def _decoded_values(self, parsed: Objects, near: Neighbours, start: int, reader: Lines, state: object) -> list[Record | Skip]:

@@ -9,7 +9,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from .. import registry
 from ..discovery import Machine
 from ..files import OpenFile, Unreadable
-from ..model import Event, Finished, Lines, Log, Match, Query, Reading, Record, Result, Resume, Source, SourceFinished, Started, Summary
+from ..model import (
+    Event,
+    Finished,
+    Lines,
+    Log,
+    Match,
+    Profile,
+    Query,
+    Reading,
+    Record,
+    Result,
+    Resume,
+    Source,
+    SourceFinished,
+    Started,
+    Summary,
+)
 from ..query.match import matcher
 from ..query.parse import parse
 from . import coverage as account
@@ -40,8 +56,10 @@ def search(query: Query, machine: Machine, *, cancelled: Cancelled = _never, dri
     """
     began = time.monotonic()
     made = plan(query, machine)
+    planned = time.monotonic()
     yield Started(query, len(made.sources), made.bytes)
     run = _Run(query, made, cancelled, driver)
+    run.planning_s = planned - began
     yield from run.streamed() if query.order == "scan" else run.drained()
     yield Finished(run.summary(time.monotonic() - began))
 
@@ -57,6 +75,7 @@ class _Run:
         self.results = 0
         self.more = False  # another match exists beyond the limit
         self.by_file_times = False  # reading stopped because the files that are left are older than what is held
+        self.planning_s = self.ordering_s = 0.0
         self.unread_lineage = False
         self.evidence_failed = False
         self.routed = Routed()
@@ -67,7 +86,9 @@ class _Run:
         for reading in self._newest_first() if newest_first else self._readings():
             self.held.take_over(reading.matches, reading.let_go)
             yield _finished(reading)
+        began = time.monotonic()
         ranked = self._ranked()
+        self.ordering_s = time.monotonic() - began
         limit = self.query.limit
         self.more = limit is not None and len(ranked) > limit
         yield from self._results(ranked[:limit])
@@ -243,7 +264,15 @@ class _Run:
             elapsed_s=elapsed_s,
             order=query.order,
             limit=query.limit,
+            profile=self._profile(),
         )
+
+    def _profile(self) -> Profile:
+        by_store: dict[str, float] = {}
+        for reading in self.readings:
+            by_store[reading.source.store] = by_store.get(reading.source.store, 0.0) + reading.times_s[0]
+        decoding_s, matching_s = (sum(reading.times_s[part] for reading in self.readings) for part in (1, 2))
+        return Profile(self.planning_s, by_store, decoding_s, matching_s, self.ordering_s)
 
     def _routing(self) -> dict[str, dict[str, int]]:
         """The routing counts of each agent, with how many conversations were read to their end."""

@@ -7,30 +7,44 @@ from collections.abc import Sequence
 
 from .. import wire
 from ..model import Result, Summary
-from ..typed import TYPE_CHECKING
+from ..typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ..schema import DocumentJson
+    from ..schema import DocumentJson, SummaryJson
 
 
-def document(results: Sequence[Result], closing: Summary, home: str, *, explain: bool = False) -> str:
+class Detail(NamedTuple):
+    """What a program may ask for beside the answer: the parts of scores, and where the time went."""
+
+    explain: bool = False
+    profile: bool = False
+
+
+def document(results: Sequence[Result], closing: Summary, home: str, detail: Detail) -> str:
     """The whole answer as one JSON document on one line."""
     doc: DocumentJson = {
         "schema_version": wire.SCHEMA_VERSION,
-        "results": [wire.result(found, home, explain=explain) for found in results],
-        "summary": wire.summary(closing),
+        "results": [wire.result(found, home, explain=detail.explain) for found in results],
+        "summary": _summary(closing, detail),
     }
     return _dumps(doc)
 
 
-def result_line(found: Result, home: str, *, explain: bool = False) -> str:
+def result_line(found: Result, home: str, detail: Detail) -> str:
     """One result as one line of NDJSON."""
-    return _dumps({"type": "result", **wire.result(found, home, explain=explain)})
+    return _dumps({"type": "result", **wire.result(found, home, explain=detail.explain)})
 
 
-def summary_line(closing: Summary) -> str:
+def summary_line(closing: Summary, detail: Detail) -> str:
     """The summary as the last line of NDJSON."""
-    return _dumps({"type": "summary", "schema_version": wire.SCHEMA_VERSION, **wire.summary(closing)})
+    return _dumps({"type": "summary", "schema_version": wire.SCHEMA_VERSION, **_summary(closing, detail)})
+
+
+def _summary(closing: Summary, detail: Detail) -> SummaryJson:
+    out = wire.summary(closing)
+    if detail.profile:
+        out["profile"] = wire.profile(closing)
+    return out
 
 
 def _dumps(value: object) -> str:

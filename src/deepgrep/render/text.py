@@ -178,6 +178,21 @@ def closing(summary: Summary, page: Page) -> Iterator[str]:
             yield f"{style.warning}deepgrep: {found.message}{style.reset}"
 
 
+def profile(summary: Summary, output_s: float) -> Iterator[str]:
+    """Where the time went, a line a stage."""
+    times, records = summary.profile, _section(summary.coverage, "records")
+    reading_s = sum(times.reading_s.values())
+    yield f"{summary.elapsed_s:8.3f} s  in all, {_size(_section(summary.coverage, 'opened')['bytes'])} read"
+    yield f"{times.planning_s:8.3f} s  discovery and planning"
+    yield f"{reading_s:8.3f} s  reading, all workers together; {records['probed']:,} lines probed"
+    for store, seconds in sorted(times.reading_s.items(), key=lambda item: -item[1]):
+        yield f"{seconds:8.3f} s    {store}"
+    yield f"{times.decoding_s:8.3f} s    of it decoding; {records['decoded']:,} records"
+    yield f"{times.matching_s:8.3f} s    of it matching; {records['matched']:,} matches"
+    yield f"{times.ordering_s:8.3f} s  folding and ordering"
+    yield f"{output_s:8.3f} s  output"
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

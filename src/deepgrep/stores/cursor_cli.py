@@ -32,7 +32,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from ..model import Agent, Decoded, Document, Facts, Line, Lines, Near, Record, Resume, Sibling, Skip, Source, Speaker, Store, Text, Traits
+from ..model import Agent, Decoded, Document, Line, Lines, Near, Record, Resume, Sibling, Skip, Source, Speaker, Store, Text, Traits
 from ..text import clean, days_from_civil, instant, plain
 from ._shapes import wrapped
 from ._shapes.blocks import BLOBS, blocks, joined, mapping, readable, string
@@ -194,19 +194,20 @@ class _Transcript:
         return self._cwd or None
 
 
+_PROJECT = re.compile(r"(?:^|:)projects/([^/]+)/")
 _FOLDER = re.compile(r"[^A-Za-z0-9]+")
 
 
 def _trusted(source: Source, sibling: Sibling) -> str | None:
     """The directory that was trusted for this folder, if the folder's name is made from it."""
-    folders = source.key.split("/")
-    text = sibling(f"projects/{folders[1]}/.workspace-trusted", 1 << 16) if folders[0] == "projects" and len(folders) > 3 else None
+    project = _PROJECT.search(source.key)
+    text = sibling(f"projects/{project[1]}/.workspace-trusted", 1 << 16) if project else None
     try:
         value = json.loads(text) if text else None
     except (ValueError, RecursionError):
         return None
     path = string(mapping(value) or {}, "workspacePath")
-    return path if path and _FOLDER.sub("-", path).strip("-") == _FOLDER.sub("-", folders[1]).strip("-") else None
+    return path if path and project and _FOLDER.sub("-", path).strip("-") == _FOLDER.sub("-", project[1]).strip("-") else None
 
 
 def _base(source: Source, position: int, cwd: str | None) -> Record:
@@ -343,9 +344,7 @@ def _resume(record: Record) -> Resume | None:
     return Resume(("cursor-agent", "--resume", name), record.cwd)
 
 
-_MESSAGES = Lines(
-    _transcript, start=_Transcript, observe=_observe, context=(b"timestamp",), facts=lambda state: Facts(), is_line=_is_line
-)  # fmt: skip
+_MESSAGES = Lines(_transcript, start=_Transcript, observe=_observe, context=(b'"user"',), is_line=_is_line)
 _LINES = Traits(text_in="line", inserted=":")  # mostly appended to, but reported emptied and written anew after a restart
 _WHOLE_FILE = Traits(text_in="file")
 _OLD_FOLDERS, _OLD_NAMES = ("agent-sessions", "conversations", "sessions"), ("events", "transcript")

@@ -1,8 +1,8 @@
 """oh-my-pi (omp): Pi's transcripts below `~/.omp`, and a database of prompts.
 
 **What it writes.** `~/.omp/agent/sessions/<folder>/<time>_<id>.jsonl`, as Pi does; each named profile has the same below
-`~/.omp/profiles/<name>/agent`. Where `~/.local/share/omp` exists, data lies there without the `agent` level. Since 16.3 a title of
-fixed width, rewritten in place, stands before the header. A subagent's transcript lies in a folder named like the
+`~/.omp/profiles/<name>/agent`. Where `~/.local/share/omp` exists, data lies there without the `agent` level. Since 16.3 a title of fixed
+width, rewritten in place, stands before the header. A subagent's transcript lies in a folder named like the
 transcript of the session that started it, and may have such a folder of its own. `history.db` holds the prompts, each text once,
 with the time, folder and session of its last use.
 
@@ -12,8 +12,8 @@ header names no parent: the nearest folder above that holds an id does.
 **Who speaks.** As in Pi. Besides, `$` runs Python as `!` runs a command; a message that is marked as synthetic is the runtime's; one
 that is marked as an agent's, and all that a subagent is told, is the parent's.
 
-**What cannot be known.** For a subagent of a subagent the session at the top counts as its parent. `PI_CODING_AGENT_DIR` moves Pi's folder
-and omp's alike, and nothing there tells whose it is: it counts as Pi's.
+**What cannot be known.** For a subagent of a subagent the session at the top counts as its parent. `PI_CODING_AGENT_DIR` moves Pi's
+folder and omp's alike, and nothing there tells whose it is: it counts as Pi's. `PI_CONFIG_DIR` and `XDG_DATA_HOME` are not followed.
 
 Never opened: `agent.db`, `config.yml`, blobs, logs.
 """
@@ -37,8 +37,9 @@ def _resume(record: Record) -> Resume | None:
 
 def _history(name: str, root: str, where: tuple[str, ...]) -> Store:
     return Store(
-        name, "prompts", where, "source history-storage.ts", None, root=root, endings=(".db",), speakers=("person",), unsupported="sqlite_not_yet"
-    )
+        name, "prompts", where, "source coding-agent/src/session/history-storage.ts", None, root=root,
+        endings=(".db",), speakers=("person",), unsupported="sqlite_not_yet",
+    )  # fmt: skip
 
 
 AGENT = Agent(

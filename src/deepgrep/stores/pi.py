@@ -1,7 +1,7 @@
 """Pi (pi-coding-agent): one transcript a session below `~/.pi/agent`, a tree of entries.
 
-**What it writes.** `PI_CODING_AGENT_DIR` replaces the folder. `sessions/--<working directory with - for its separators>--/<time>_<id>.jsonl`
-is one session; with `PI_CODING_AGENT_SESSION_DIR` (or `--session-dir`, or a setting) the files lie flat in that folder. Release 0.30.0
+**What it writes.** `PI_CODING_AGENT_DIR` replaces the folder. `sessions/--<working directory, - for separators>--/<time>_<id>.jsonl` is
+one session; with `PI_CODING_AGENT_SESSION_DIR` (or `--session-dir`, or a setting) the files lie flat in that folder. Release 0.30.0
 put them straight into the agent's folder. The first line is a header (`id`, `cwd`, `parentSession`); every other line is an entry with an
 `id` and a `parentId`. Going back and typing again adds a branch: all branches are read, whichever is current. Version 1 of the
 format has no entry ids; version 1 and 2 are rewritten when they are opened again.

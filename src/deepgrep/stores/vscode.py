@@ -8,15 +8,15 @@ in `workspaceStorage/no-workspace`), one that moves to another window for some m
 time, in `state.vscdb`: a database. The user folder is `~/.config/<product>/User` on Linux, `Library/Application Support` on macOS,
 `AppData/Roaming` on Windows, `~/.vscode-server/data/User` where the editor's other half runs.
 
-**What identifies a conversation.** `sessionId`, which is also the file's name. When a workspace is opened from an empty window, its sessions are
-copied under the same id; `requestId` tells that a turn is the same. The log is newer than the object of the same name.
+**What identifies a conversation.** `sessionId`, which is also the file's name. When a workspace is opened from an empty window, its
+sessions are copied under the same id; `requestId` tells that a turn is the same. The log is newer than the object of the same name.
 
 **Who speaks.** The text of a request's message is what the person typed, with its `/command`, `#file` and `@agent`. Requests that a
 button makes (`confirmation`) or the program (`isSystemInitiated`), attachments, and the message as the extension renders it for the
 model are the runtime's. Questions asked in a form are the agent's, and what was typed into it is the person's.
 
-**What cannot be known.** Turns that were taken back, or typed anew, are gone from the session and are not read, though the log may still hold
-them. Prompts that wait to be sent are read, a draft in the input box is not. Parts of a response carry no time of their own. The branch
+**What cannot be known.** Turns that were taken back, or typed anew, are gone from the session and are not read, though the log may still
+hold them. Prompts that wait to be sent are read, a draft in the input box is not. Parts of a response carry no time of their own. The branch
 is not recorded. `VSCODE_PORTABLE` and `VSCODE_APPDATA` name folders above the user's; they are not followed.
 
 Never opened: settings, `globalStorage/storage.json`, editing snapshots (`chatEditingSessions`), other extensions' files. Copilot's

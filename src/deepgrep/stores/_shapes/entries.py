@@ -342,7 +342,7 @@ def _decode(line: Line, state: object, near: Near) -> Decoded:
 def _is_line(value: _Value) -> bool:
     """A whole line, not a message or a block that lies inside one."""
     kind = _kind(value)
-    return (kind in _ENTRIES or kind in _SILENT) and ("timestamp" in value or "id" in value or kind == "title")
+    return (kind in _ENTRIES or kind in _SILENT) and any(key in value for key in ("timestamp", "id", "message", "pad"))
 
 
 ENTRIES = Lines(

@@ -241,8 +241,8 @@ def _noticed(*keys: str) -> Callable[[_Value, _Tools], _Saying]:
 def _answered(value: _Value, tools: _Tools) -> _Saying:
     """Questions that the agent asked in a form, and what the person typed into it. A choice from a list is typed by nobody."""
     for question in _list(value.get("questions")):
-        one = mapping(question) or {}
-        yield Said("agent", "reply", "\n".join(dict.fromkeys(filter(None, (_words(one.get(key)) for key in ("title", "message"))))), None, True)
+        words = (_words((mapping(question) or {}).get(key)) for key in ("title", "message"))
+        yield Said("agent", "reply", "\n".join(dict.fromkeys(filter(None, words))), None, True)
     for answer in (mapping(value.get("data")) or {}).values():
         typed = (mapping(answer) or {}).get("freeformValue")
         if isinstance(typed, str):

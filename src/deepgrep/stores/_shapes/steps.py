@@ -146,17 +146,7 @@ def _unquoted(value: object) -> object:
     return inner if isinstance(inner, str) else value
 
 
-_PAPER_LIMIT_BYTES = 1 << 18
-
-
 def papers(text: str, source: Source, sibling: Sibling) -> Iterator[Record]:
-    """A plan, a list of tasks or a walk-through that the agent wrote for one conversation; its time stands beside it."""
-    native = conversation(source.key)
-    if not text.strip() or native is None:
-        return
-    try:
-        beside = mapping(json.loads(sibling(f"brain/{native}/{source.stem}.md.metadata.json", _PAPER_LIMIT_BYTES) or "{}")) or {}
-    except (ValueError, RecursionError):
-        beside = {}
-    time_us = instant(beside.get("updatedAt"))
-    yield Record(source, 0, 0, "agent", "plan", clean(text), time_us=time_us, conversation_id=native, title=source.stem)
+    """A plan, a list of tasks or a walk-through that the agent wrote for one conversation."""
+    if text.strip():
+        yield Record(source, 0, 0, "agent", "plan", clean(text), conversation_id=conversation(source.key), title=source.stem)
