@@ -116,7 +116,8 @@ use user value variable version view wait walk warn was we what when where which
 yield you zone""".split()  # noqa: SIM905 - read as text
 _SYLLABLES = "ba cor del fen gul har ik jol kam lir mon nar ost pel rud sil tam ul ven wex yor zan".split()  # noqa: SIM905
 _ENDINGS = "py rs go ts js md json toml sql c h sh yml".split()  # noqa: SIM905
-_BEYOND = ["naïve", "größe", "→", "✓", "résumé", "привет", "検証する", "設定を読む", "🙂", "“so”", decomposed("élève"), decomposed("über")]
+_BEYOND = ["naïve", "söhne", "→", "✓", "résumé", "привет", "検証する", "設定を読む", "🙂", "“so”"]
+_RARE = ["größe", decomposed("élève"), decomposed("über")]  # folds to more characters, or to fewer
 _ASIDES = ["continue", "yes", "run the tests", "go on", "commit this", "try again", "looks good", "/compact", "/clear", "what is next?"]
 
 
@@ -214,7 +215,7 @@ class Words:
         words = self.words(7 + self.dice.below(16))
         chance = self.dice.random()
         if chance < 0.08:
-            words[len(words) // 2] = self.dice.pick(_BEYOND)
+            words[len(words) // 2] = self.dice.pick(_BEYOND if chance > 0.001 else _RARE)
         elif chance < 0.25:
             words[-1] = f"`{self.dice.pick(self.paths)}`"
         elif chance < 0.27:
@@ -227,7 +228,7 @@ class Words:
         start, path = dice.below(900), dice.pick(self.paths)
         out = []
         for number in range(start, start + count):
-            words = " ".join(self.words(7))
+            words = " ".join([*self.words(7), *([dice.pick(_RARE)] if dice.random() < 0.0003 else [])])
             out.append(
                 (
                     f"{number:6}\t    {words}",
@@ -510,8 +511,8 @@ class Claude:
         if self.talk.role == "gone":
             return
         if piece.queued:
-            head = f'{{"type":"queue-operation","operation":"enqueue","timestamp":"{stamp(piece.at_s)}","sessionId":"{self.session}","content":"'
-            self.sheet.add(head.encode() + piece.text + b'"}')
+            head = f'{{"type":"queue-operation","operation":"enqueue","timestamp":"{stamp(piece.at_s)}","sessionId":"{self.session}",'
+            self.sheet.add(head.encode() + b'"content":"' + piece.text + b'"}')
             inner = b'"attachment":{"type":"queued_command","prompt":"' + piece.text + b'","commandMode":"prompt"}'
             self.row("attachment", inner, piece.at_s)
             return
@@ -819,7 +820,7 @@ def main(words: Sequence[str] | None = None) -> int:
     took = time.perf_counter() - began
     made = int(str(truth["bytes"])) / 1e6
     print(
-        f"{made:.0f} MB in {truth['files']} files, {truth['history_rows']} prompts in histories, {truth['lines_over_1MB']} lines over 1 MB, "
+        f"{made:.0f} MB in {truth['files']} files, {truth['history_rows']} typed prompts, {truth['lines_over_1MB']} lines over 1 MB, "
         f"{truth['output_share']} of the bytes tool output: {took:.1f} s, {made / took:.0f} MB/s"
     )
     return 0

@@ -80,7 +80,7 @@ class _Frozen(dt.datetime):
 @contextlib.contextmanager
 def frozen(folder: Path, variables: dict[str, str], now_s: int) -> Iterator[None]:
     """A place, an environment and a clock that stands still."""
-    import deepgrep.engine.dates
+    import deepgrep.query.dates
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -89,7 +89,7 @@ def frozen(folder: Path, variables: dict[str, str], now_s: int) -> Iterator[None
         time.tzset()
         patch.setattr(time, "time", lambda: float(now_s))
         patch.setattr(time, "monotonic", lambda: 0.0)
-        patch.setattr(deepgrep.engine.dates, "datetime", _Frozen)
+        patch.setattr(deepgrep.query.dates, "datetime", _Frozen)
         yield
     time.tzset()
 

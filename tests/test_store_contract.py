@@ -163,7 +163,7 @@ def test_prompt_effort_opens_the_prompt_files_and_lists_no_conversation_folder(o
     with recording() as ledger:
         search(agent=own.agent, home=own.home)
     assert ledger.opened_below(own.home) == own.prompts | own.extras
-    above = {parent.as_posix() for name in own.transcripts | own.unsupported for parent in Path(name).parents}
+    above = {parent.as_posix() for name in own.transcripts | own.unsupported for parent in list(Path(name).parents)[:2]}
     shared = {parent.as_posix() for name in own.prompts for parent in Path(name).parents}
     assert not ledger.listed_below(own.home) & (above - shared)
 
@@ -179,7 +179,8 @@ def test_the_home_is_unchanged(own: Manifest, effort: str, private: Callable[[Pa
     home = private(own.home)
     unchanged(home)
     options = {"agent": own.agent, "effort": effort, "home": home}
-    assert search(**options).results
+    wanted = own.prompts | (own.transcripts if effort == "exhaustive" else frozenset())
+    assert search(**options).summary.coverage["sources"]["completed"] == len(wanted)
     search("e", context=2, **options)
     search(order="scan", limit=1, dedupe=False, **options)
 
@@ -250,7 +251,9 @@ def test_a_task_and_its_reading_survive_pickling(own: Manifest) -> None:
     for source in sources(own.home, query).values():
         task = Task(query, source)
         reading = read(pickle.loads(pickle.dumps(task)))
-        assert pickle.loads(pickle.dumps(reading)) == reading == read(task)
+        assert pickle.loads(pickle.dumps(reading)) == reading
+        again = read(task)
+        assert (again.outcome, again.matches, again.counts) == (reading.outcome, reading.matches, reading.counts)
 
 
 # --- the probe ------------------------------------------------------------------------------------------------------
@@ -267,7 +270,7 @@ def test_every_record_is_found_by_each_of_its_words_and_pairs_of_words(own: Mani
         queries = {word for inner in words for word in inner}
         queries |= {f"{one} {two}" for inner in words for one, two in pairwise(inner)}
         for text in sorted(queries):
-            match = matcher(parse([text], literal=True))
+            match = matcher(parse([text], literal=True).tree)
             wanted = [(record, spans) for record in whole if (spans := match(record.text)) is not None]
             got = [(m.record, m.spans) for m in read(Task(everything(own.agent, text), source)).matches]
             assert got == wanted, (name, text)
@@ -313,6 +316,14 @@ def line_files(own: Manifest) -> Iterator[tuple[Source, bytes]]:
     for name, source in sources(own.home, everything(own.agent)).items():
         if isinstance(registry.store(source.store).reader, Lines) and not name.endswith(".zst"):
             yield source, (own.home / name).read_bytes()
+
+
+def a_line_file(own: Manifest) -> tuple[Source, bytes]:
+    """The longest source of plain JSON lines."""
+    found = sorted(line_files(own), key=lambda pair: len(pair[1]))
+    if not found:
+        pytest.skip(f"{own.agent} writes no JSON lines")
+    return found[-1]
 
 
 def damaged(source: Source, raw: bytes, folder: Path, word: str = "") -> Reading:
@@ -397,7 +408,7 @@ def test_long_lines_cost_no_neighbour(own: Manifest, tmp_path: Path) -> None:
 
 def test_a_line_beyond_the_cap_is_passed_over_in_bounded_memory(own: Manifest, tmp_path: Path) -> None:
     cap, size = 1 << 20, 20 << 20
-    source, raw = next(line_files(own))
+    source, raw = a_line_file(own)
     lines = raw.splitlines(keepends=True)
     path = tmp_path / "long.jsonl"
     with path.open("wb") as file:
@@ -419,7 +430,7 @@ def test_a_line_beyond_the_cap_is_passed_over_in_bounded_memory(own: Manifest, t
 
 @pytest.mark.xfail(strict=True, reason="inside a line beyond the cap nobody asks whether the search is cancelled")
 def test_a_search_can_be_cancelled_inside_a_line_beyond_the_cap(own: Manifest, tmp_path: Path) -> None:
-    source, raw = next(line_files(own))
+    source, raw = a_line_file(own)
     path = tmp_path / "long.jsonl"
     path.write_bytes(raw.splitlines(keepends=True)[0] + b"y" * (1 << 20))
     asked = []
@@ -606,7 +617,7 @@ class _Once:
 
 def long_source(own: Manifest, tmp_path: Path) -> tuple[Task, Path, bytes]:
     """A source of many windows: the fixture's longest, with small windows."""
-    source, raw = max(line_files(own), key=lambda pair: len(pair[1]))
+    source, raw = a_line_file(own)
     path = tmp_path / "live.jsonl"
     path.write_bytes(raw)
     return Task(everything(own.agent), source._replace(path=str(path)), window=512), path, raw

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
+from itertools import islice
 
 from .files import inside
 from .model import Agent, Source, Store
@@ -45,6 +46,7 @@ class Listing(NamedTuple):
     broken: tuple[tuple[Source, str], ...] = ()
     copies: int = 0  # lesser twins and second names of one file
     refused: int = 0  # links that lead out of the agent's root
+    pruned: int = 0  # sources that the query's fields rule out by name or time
 
 
 def installed(machine: Machine, agent_ids: Sequence[str] = ()) -> tuple[Installed, ...]:
@@ -113,21 +115,30 @@ def listing(found: Installed, stores: Iterable[Store]) -> Listing:
 
 
 class Located(NamedTuple):
-    """Files whose names were wanted. `left` is what remains of the budget; below 0 the walk gave up."""
+    """Files whose names were wanted. `left` is what remains of the budget; below 0 the walk gave up.
+
+    `gone`: places that were wanted and lead to no file that may be read. `broken`: a folder could not be listed.
+    """
 
     sources: tuple[Source, ...]
     left: int
+    gone: tuple[str, ...] = ()
+    broken: bool = False
 
 
 def locate(found: Installed, stores: Iterable[Store], wanted: Callable[[str], bool], budget: int) -> Located:
     """The sources whose place below the root, without ending, is wanted, in one walk of at most `budget` names. Stats only those."""
     sources: list[_Found] = []
+    gone: list[str] = []
+    broken = False
     for place in found.places:
         walk = _Walk(found.id, place, [store for store in stores if store.root == place.root], wanted, budget)
         walk.run()
         budget = walk.budget
         sources += _without_twins(walk.files)[0]
-    return Located(tuple(one.source for one in _without_second_names(sources)[0]), budget)
+        gone += walk.gone
+        broken = broken or bool(walk.broken)
+    return Located(tuple(one.source for one in _without_second_names(sources)[0]), budget, tuple(gone), broken)
 
 
 def loaded(found: Installed) -> Agent:
@@ -159,6 +170,7 @@ class _Walk:
         self.start: list[_Want] = [(s, tuple(p.split("/"))) for s in stores for p in s.where]
         self.files: list[_Found] = []
         self.broken: list[tuple[Source, str]] = []
+        self.gone: list[str] = []  # wanted places whose name leads to no file
         self.refused = 0
         self.budget = budget  # names that may still be listed; below 0 the walk has given up
         self._taken: set[tuple[str, str]] = set()
@@ -201,13 +213,14 @@ class _Walk:
             return [(name, True) for name in sorted({segments[0] for _, segments in wants})]
         try:
             with os.scandir(folder) as entries:
-                names = sorted((entry.name, entry.is_symlink() or not entry.is_file(follow_symlinks=False)) for entry in entries)
+                within = islice(entries, self.budget + 1)
+                names = sorted((entry.name, entry.is_symlink() or not entry.is_file(follow_symlinks=False)) for entry in within)
         except OSError as error:
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
                 self._fail(folder, relative, wants[0][0], "folder_unreadable")
             return []
         self.budget -= len(names)
-        return names
+        return names if self.budget >= 0 else []  # which names come first is up to the file system
 
     def _enters(self, path: str, relative: str, wants: list[_Want]) -> bool:
         found = self._status(path, relative, wants[0][0])
@@ -250,6 +263,7 @@ class _Walk:
         self._taken.add((store.id, relative))
         found = self._status(path, relative, store)
         if found is None or stat.S_ISDIR(found.st_mode):
+            self.gone += [base] if found is None else []
             return
         key = self.place.prefix + base + store.endings[0]
         source = Source(self.agent_id, store.id, store.role, path, key, found.st_size, found.st_mtime_ns, stem, self.place.path)

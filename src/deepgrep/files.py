@@ -78,7 +78,7 @@ class OpenFile:
     def __init__(self, path: str) -> None:
         self.path = path
         self.bytes_read = 0  # of content: decompressed where the file is compressed
-        self._raw, status = _open(path)
+        self._raw, status = opened(path)
         self.size, self.identity = status.st_size, (status.st_dev, status.st_ino)
         self.compressed = path.endswith(".zst")
         self._at = 0
@@ -108,7 +108,7 @@ class OpenFile:
         try:
             got = self._raw.readinto(view if left >= len(view) else view[:left]) or 0
         except OSError as error:
-            raise Unreadable(_code(error)) from error
+            raise Unreadable(code_of(error)) from error
         self._at += got
         self.bytes_read += got
         return got
@@ -117,7 +117,7 @@ class OpenFile:
         try:
             got = stream.readinto(view) or 0
         except OSError as error:
-            raise Unreadable(_code(error)) from error
+            raise Unreadable(code_of(error)) from error
         except Exception as error:
             if isinstance(error, EOFError) or type(error).__name__ == "ZstdError":
                 raise Unreadable("damaged_compression") from error
@@ -135,7 +135,7 @@ class OpenFile:
             else:
                 self._at = self._raw.seek(min(offset, self.size))
         except (OSError, EOFError) as error:
-            raise Unreadable(_code(error) if isinstance(error, OSError) else "damaged_compression") from error
+            raise Unreadable(code_of(error) if isinstance(error, OSError) else "damaged_compression") from error
 
     def rewind(self) -> None:
         """Go back to the start, as if nothing had been read."""
@@ -179,12 +179,12 @@ def _decompressed(stream: _Stream) -> _Stream:
     return zstd.ZstdFile(stream)  # type: ignore[no-any-return,unused-ignore]
 
 
-def _open(path: str) -> tuple[io.FileIO, os.stat_result]:
+def opened(path: str) -> tuple[io.FileIO, os.stat_result]:
     flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags)
     except (OSError, ValueError) as error:
-        raise Unreadable(_code(error)) from error
+        raise Unreadable(code_of(error)) from error
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):  # a pipe or a device under a transcript's name would block or never end
         os.close(descriptor)
@@ -192,7 +192,7 @@ def _open(path: str) -> tuple[io.FileIO, os.stat_result]:
     return io.FileIO(descriptor, "rb", closefd=True), status
 
 
-def _code(error: BaseException) -> str:
+def code_of(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError):
         return "vanished"
     if isinstance(error, PermissionError):
@@ -267,7 +267,8 @@ def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Itera
 class Peek:
     """Raw lines around a place in a file, read through a descriptor of its own and only on demand."""
 
-    def __init__(self, file: OpenFile) -> None:
+    def __init__(self, file: OpenFile, cap: int = LINE_CAP) -> None:
+        self._cap = cap
         self._path, self._identity, self._limit = file.path, file.identity, file.size
         self._file: OpenFile | None = None
         self._broken = False
@@ -282,8 +283,9 @@ class Peek:
         """Up to `size` bytes at `offset`."""
         return self._read(offset, size)
 
-    def after(self, offset: int, cap: int = LINE_CAP) -> Iterator[bytes]:
-        """Lines from `offset` (the start of a line) on; stops at a line beyond `cap`."""
+    def after(self, offset: int, cap: int = 0) -> Iterator[bytes]:
+        """Lines from `offset` (the start of a line) on; stops at a line beyond `cap`, or the reader's own."""
+        cap = cap or self._cap
         while True:
             size = _PEEK
             while True:
@@ -291,7 +293,7 @@ class Peek:
                 end = block.find(b"\n")
                 if end >= 0 or len(block) < size or size >= cap:
                     break
-                size *= 4
+                size = min(4 * size, cap)
             line = block if end < 0 else block[:end]
             if not block or len(line) >= cap:
                 return
@@ -300,8 +302,9 @@ class Peek:
                 return
             offset += end + 1
 
-    def before(self, offset: int, cap: int = LINE_CAP) -> Iterator[bytes]:
-        """Lines before `offset` (the start of a line), nearest first; stops at a line beyond `cap`."""
+    def before(self, offset: int, cap: int = 0) -> Iterator[bytes]:
+        """Lines before `offset` (the start of a line), nearest first; stops at a line beyond `cap`, or the reader's own."""
+        cap = cap or self._cap
         while offset > 0:
             size = _PEEK
             while True:
@@ -310,7 +313,7 @@ class Peek:
                 cut = block.rfind(b"\n", 0, max(len(block) - 1, 0)) + 1
                 if cut or low == 0 or size > cap:
                     break
-                size *= 4
+                size = min(4 * size, cap + 1)
             line = block[cut:].rstrip(b"\n")
             if not block or len(line) >= cap:
                 return

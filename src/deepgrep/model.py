@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     Scope = Literal["prompts", "conversations", "all"]
     Order = Literal["newest", "relevance", "scan"]
     Outcome = Literal["completed", "bounded", "unsupported", "failed", "cancelled"]
+    Value = bytes | int | float | None  # of a database; text comes as its bytes, as UTF-8
+    Row = tuple[int, *tuple[Value, ...]]  # row id, then the values asked for
 else:
     Protocol = object
     Role = Speaker = Effort = Scope = Order = Outcome = str
@@ -189,7 +191,45 @@ class Text(NamedTuple):
     decode: Callable[[str, Source, Sibling], Decoded]
 
 
-Reader = Lines | Log | Document | Text
+class Database(Protocol):
+    """A database open for reading, as `databases.open_database` gives it."""
+
+    def tables(self) -> frozenset[str]:
+        """The names of the ordinary tables: no views, no virtual tables."""
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The names of a table's columns; none where there is no such table."""
+
+    def rows(self, table: str, columns: Sequence[str], *, after: int | None = None) -> Iterator[list[Row]]:
+        """All rows of a table in the order of their row ids, in batches that are valid until the next."""
+
+    def by_key(self, table: str, columns: Sequence[str], where: str, params: Sequence[str | int | bytes] = ()) -> list[tuple[Value, ...]]:
+        """The few rows that a condition on a key gives. `where` is the store's own SQL, never content."""
+
+
+class Wanted(Protocol):
+    """Which rows may hold what is looked for, seen as bytes. A row that is not wanted need not be decoded."""
+
+    def __call__(self, *values: Value) -> bool:
+        """May these values hold it?"""
+
+    def among(self, batch: Sequence[Row]) -> Iterator[Row]:
+        """The rows of a batch that may, in order: ten times as fast as asking for each."""
+
+
+class Rows(NamedTuple):
+    """How to read a store whose files are SQLite databases; `position` of a record is a row id.
+
+    `decode` walks the tables that it names and gives the records of the rows that are wanted (with `text_in="line"`: whose own bytes
+    hold each record's text), in the order of its walk. It may raise Unreadable, and lets pass what the database raises.
+    A prompt history that is one key is fetched with `by_key` alone.
+    """
+
+    decode: Callable[[Database, Wanted, Source], Decoded]
+    facts: Callable[[Source], Facts] = lambda source: Facts()
+
+
+Reader = Lines | Log | Document | Text | Rows
 
 
 class Store(NamedTuple):
@@ -266,6 +306,52 @@ class Filters(NamedTuple):
     model: str | None = None
 
 
+class Term(NamedTuple):
+    """A text that must occur; a run of white space in it matches any run."""
+
+    text: str
+
+
+class Field(NamedTuple):
+    """What a record, or the source or conversation it stands in, must say of itself. `name` is a key of `query.fields`.
+
+    `low` and `high` bound an instant in microseconds (low included, high left out); `value` is text, with `*` and `?`
+    as wildcards; all three None: the record must say anything at all.
+    """
+
+    name: str
+    value: str | None = None
+    low: int | None = None
+    high: int | None = None
+    shown: str = ""  # the value as it was written
+
+
+class Not(NamedTuple):
+    """The part must not hold."""
+
+    part: Tree
+    joint: str = "not"  # tuples compare by what they hold: this tells the three apart
+
+
+class All(NamedTuple):
+    """Every part must hold; with no parts, everything passes."""
+
+    parts: tuple[Tree, ...]
+    joint: str = "and"
+
+
+class Any(NamedTuple):
+    """At least one part must hold; with no parts, nothing passes."""
+
+    parts: tuple[Tree, ...]
+    joint: str = "or"
+
+
+Tree = Term | Field | Not | All | Any
+EVERYTHING = All(())
+NOTHING = Any(())
+
+
 class Query(NamedTuple):
     """The one request type: what to find and under which controls. Made by `engine.resolve.request`."""
 
@@ -281,6 +367,8 @@ class Query(NamedTuple):
     dedupe: bool = True
     context: int = 0  # neighbouring records shown on each side
     conversation_limit: int | None = None  # conversations that targeted effort may open; None at other efforts
+    tree: Tree = EVERYTHING  # what the texts mean
+    warnings: tuple[str, ...] = ()  # what in the texts looks like a mistake; shown where they were typed, and nowhere else
 
 
 class Match(NamedTuple):

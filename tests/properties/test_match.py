@@ -30,7 +30,7 @@ def test_spans_are_exact_in_composed_text(case: tuple[str, str]) -> None:
 
 @given(st.lists(needles, min_size=1, max_size=3), texts, st.booleans())
 def test_terms_are_all_required_or_any_of_them(terms: list[str], text: str, any_term: bool) -> None:
-    tree = parse(terms, literal=True, any_term=any_term)
+    tree = parse(terms, literal=True, any_term=any_term).tree
     expected = (any if any_term else all)(occurs(term, text) for term in terms)
     spans = matcher(tree)(text)
     assert (spans is not None) is expected
@@ -63,6 +63,6 @@ def test_words_and_quoted_phrases_come_apart(words: list[str]) -> None:
     wanted = [word for word in words if not word.endswith("\\") and '\\"' not in word]
     if not wanted or any(not word.strip() for word in wanted):
         return
-    tree = parse([quoted])
+    tree = parse([quoted]).tree
     distinct = tuple(Term(word) for word in dict.fromkeys(wanted))
     assert tree == (distinct[0] if len(distinct) == 1 else All(distinct))

@@ -47,11 +47,11 @@ def test_the_fallback_does_not_call_stringzilla(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(bytesearch, "stringzilla", Spy())
     with pytest.raises(AssertionError):
-        _hits(parse(["ﬁé"]), b'{"text": "x"}')
+        _hits(parse(["ﬁé"]).tree, b'{"text": "x"}')
     assert calls
     calls.clear()
     _without_stringzilla(monkeypatch)
-    assert _hits(parse(["ké"]), '{"text": "\u212aE\u0301"}'.encode()) == [0]
+    assert _hits(parse(["ké"]).tree, '{"text": "\u212aE\u0301"}'.encode()) == [0]
     assert not calls
 
 
@@ -119,7 +119,7 @@ def test_a_line_whose_text_matches_is_a_candidate(engine: str, case: tuple[str, 
 
 @given(st.lists(needles, min_size=1, max_size=3), st.booleans(), texts, st.data())
 def test_and_also_of_several_terms(engine: str, terms: list[str], any_term: bool, text: str, data: st.DataObject) -> None:
-    tree = parse(terms, literal=True, any_term=any_term)
+    tree = parse(terms, literal=True, any_term=any_term).tree
     line = data.draw(documents(text + "".join(data.draw(st.permutations(terms)))))
     decoded = _decoded(line)
     if decoded is not None and matcher(tree)(decoded) is not None:

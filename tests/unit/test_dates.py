@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from deepgrep.engine import dates
-from deepgrep.engine.dates import day_of, end_of, start_of
+from deepgrep.query import dates
+from deepgrep.query.dates import day_of, end_of, start_of
 from deepgrep.engine.resolve import query as request
 from deepgrep.errors import UsageError
 

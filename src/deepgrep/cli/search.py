@@ -175,6 +175,8 @@ def run(words: Sequence[str]) -> int:
         return 2
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a locale that lacks a character must not end the answer
+    for warning in made.warnings:
+        sys.stderr.write(f"deepgrep: {warning}\n")
     interrupt = _Interrupt()
     previous = signal.signal(signal.SIGINT, interrupt.handle)
     progress = _Progress(not options.no_progress)

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import EngineError
-from ..model import Action, Diagnostic, Effort, Query, Reading, Source, Status
+from ..model import Action, Diagnostic, Effort, Field, Query, Reading, Source, Status
+from ..query.parse import has_fields
 from ..typed import NamedTuple
 from .plan import AgentPlan, Plan
 
@@ -97,7 +98,7 @@ def _part(query: Query, account: Account, folded: int) -> dict[str, dict[str, ob
     ends = Counter(reading.outcome for reading in readings)
     sources = dict.fromkeys(SOURCE_COUNTS, 0)
     sources.update(
-        discovered=planned + listed.copies + listed.refused, eligible=planned, planned=planned,
+        discovered=planned + listed.copies + listed.refused + listed.pruned, eligible=planned, planned=planned,
         attempted=len(readings), skipped=planned - len(readings), **{str(name): number for name, number in ends.items()},
     )  # fmt: skip
     _check(sources)
@@ -250,12 +251,21 @@ def diagnostics(covered: Coverage, plan: Plan) -> tuple[Diagnostic, ...]:
     return tuple(sorted(out, key=lambda d: (("error", "warning", "info").index(d.severity), d.code)))
 
 
+def _fields(query: Query) -> Sequence[Field]:
+    if not has_fields(query.tree):
+        return ()
+    from ..query.evaluate import fields  # deferred: a query of words needs no field table
+
+    return fields(query.tree)
+
+
 def next_actions(query: Query, found: Sequence[Account], state: Status) -> tuple[Action, ...]:
     """What to try next: a deeper effort, or the same without what failed. Each patch gives a valid request."""
     out = []
     failing = {r.source.agent for account in found for r in account.readings if r.outcome == "failed"}
     others = [account.plan.id for account in found if account.plan.id not in failing and account.plan.found.places]
-    if state.state == "failed" and failing and others:
+    from_text = any(field.name == "agent" for field in _fields(query))
+    if state.state == "failed" and failing and others and not from_text:
         out.append(Action(
             "search.without_failing", f"Search again without {', '.join(sorted(failing))}",
             "some of its history could not be read", {"agent": others}, False,

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from zlib import crc32
 
 from ..model import LetGo, Match, Query, Record
-from ..query.parse import parse, terms
+from ..query.parse import terms
 from ..text import squash
-from .order import newest, passes
+from .order import answers, newest
 from .relevance import Scorer
 
 Key = tuple[object, ...]
@@ -27,7 +27,7 @@ _RANKS = (-1, 0, 1, 2, 3)  # of spellings: a history's row, then channels
 def rank(query: Query) -> Callable[[Record, Match], Key]:
     """The place of a match under the query's order, before anything is folded."""
     if query.order == "relevance":
-        score = Scorer(terms(parse(query.texts, literal=query.literal, any_term=query.any))).score
+        score = Scorer(terms(query.tree)).score
         return lambda record, match: (-score(match).total, *newest(record))
     return lambda record, match: newest(record)
 
@@ -47,7 +47,7 @@ class Held:
 
     def add(self, match: Match) -> None:
         """Hold one more match."""
-        if self._bounded and not passes(match.record, self.query.filters):
+        if self._bounded and not answers(match.record, self.query):
             self.keys.extend(keys(match.record))
             return
         self.matches.append(match)

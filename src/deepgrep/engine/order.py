@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 from ..model import Filters, Query, Record, Score
-from ..query.parse import parse, terms
+from ..query import paths
+from ..query.parse import has_fields, terms
+from ..query.paths import below
 from .fold import Group
 from .relevance import Scorer
 
@@ -28,9 +29,20 @@ def ordered(groups: Iterable[Group], query: Query) -> list[Ranked]:
         return [(group, None) for group in groups]
     if query.order == "newest":
         return [(group, None) for group in sorted(groups, key=lambda g: newest(g.match.record))]
-    scorer = Scorer(terms(parse(query.texts, literal=query.literal, any_term=query.any)))
+    scorer = Scorer(terms(query.tree))
     ranked: list[Ranked] = [(group, scorer.score(group.match)) for group in groups]
     return sorted(ranked, key=lambda item: (-item[1].total if item[1] else 0, newest(item[0].match.record)))
+
+
+def answers(record: Record, query: Query) -> bool:
+    """Is a record whose text may match an answer: by the filters, and by the fields in the query's text?"""
+    if not passes(record, query.filters):
+        return False
+    if not has_fields(query.tree):
+        return True
+    from ..query.evaluate import holds  # deferred: a query of words needs no field table
+
+    return holds(query.tree, record)
 
 
 def passes(record: Record, filters: Filters) -> bool:
@@ -65,7 +77,7 @@ def _repo(record: Record, filters: Filters) -> bool:
         return True
     if record.repo is None:
         return False
-    return filters.repo in (record.repo, _repo_name(record.repo)) or _repo_path(record.repo).endswith("/" + filters.repo.strip("/"))
+    return paths.is_repo(record.repo, filters.repo)
 
 
 def _branch(record: Record, filters: Filters) -> bool:
@@ -87,35 +99,6 @@ def _model(record: Record, filters: Filters) -> bool:
 _TESTS: tuple[Callable[[Record, Filters], bool], ...] = (_agent, _time, _cwd, _project, _repo, _branch, _speaker, _kind, _model)
 
 
-def segments(path: str) -> tuple[str, ...]:
-    """A path's segments, split at either separator; an absolute one begins with an empty segment or a drive."""
-    parts = re.split(r"[/\\]+", path)
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
-    if parts and re.fullmatch(r"[A-Za-z]:", parts[0]):
-        parts[0] = parts[0].lower()
-    return tuple(parts)
-
-
-def below(path: str, folder: str) -> bool:
-    """Is `path` the folder or in it, by whole segments?"""
-    inner, outer = segments(path), segments(folder)
-    return inner[: len(outer)] == outer
-
-
 def project(record: Record) -> str | None:
     """The last segment of the recorded repository root or working directory."""
-    root = record.repo if record.repo and not _is_remote(record.repo) else record.cwd
-    return segments(root)[-1] or None if root else None
-
-
-def _is_remote(repo: str) -> bool:
-    return "://" in repo or re.match(r"[^/\\]+@[^/\\]+:", repo) is not None or repo.endswith(".git")
-
-
-def _repo_path(repo: str) -> str:
-    return "/" + re.sub(r"^\w+://", "", repo).replace(":", "/").replace("\\", "/").removesuffix("/").removesuffix(".git")
-
-
-def _repo_name(repo: str) -> str:
-    return _repo_path(repo).rpartition("/")[2]
+    return paths.project(record.repo, record.cwd)

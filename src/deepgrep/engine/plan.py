@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..discovery import Installed, Listing, Machine, installed, listing, loaded
-from ..model import Agent, Query, Role, Source, Store
+from ..model import NOTHING, Agent, Query, Role, Source, Store
+from ..query.parse import has_fields
 from ..registry import agent
 from ..typed import NamedTuple
 
@@ -42,7 +45,25 @@ def admitted(store: Store, query: Query) -> bool:
         speakers &= {"person"}
     if query.effort == "targeted":
         speakers = set(store.speakers)  # a prompt history is read for its evidence, whoever may be returned
-    return store.role in roles(query) and bool(speakers & set(store.speakers))
+    return store.role in roles(query) and bool(speakers & set(store.speakers)) and _may_hold(query, store)
+
+
+def _may_hold(query: Query, store: Store) -> bool:
+    """Do the fields of the query let any record of this store pass?"""
+    if not has_fields(query.tree):
+        return True
+    from ..query.evaluate import for_store  # deferred: a query of words needs no field table
+
+    return for_store(query.tree, store.id) != NOTHING
+
+
+def _worth_opening(query: Query, sources: Sequence[Source]) -> tuple[Source, ...]:
+    """The sources of which, by their names and times alone, some record may pass."""
+    if not has_fields(query.tree) or query.effort == "targeted":  # whose evidence is judged by itself
+        return tuple(sources)
+    from ..query.evaluate import for_source
+
+    return tuple(source for source in sources if for_source(query.tree, source) != NOTHING)
 
 
 def plan(query: Query, machine: Machine) -> Plan:
@@ -55,7 +76,10 @@ def plan(query: Query, machine: Machine) -> Plan:
             continue
         declared = loaded(found)
         stores = [store for store in declared.stores if admitted(store, query)]
-        agents.append(AgentPlan(agent_id, declared, found, listing(found, stores)))
+        listed = listing(found, stores)
+        worth = _worth_opening(query, listed.sources)
+        pruned = len(listed.sources) - len(worth)
+        agents.append(AgentPlan(agent_id, declared, found, listed._replace(sources=worth, pruned=pruned)))
     absent = [agent_id for agent_id in query.filters.agents if agent_id not in here]
     agents += [AgentPlan(agent_id, None, Installed(agent_id, ()), Listing(())) for agent_id in absent]
     sources = [source for one in agents for source in one.listing.sources]

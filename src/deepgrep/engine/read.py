@@ -14,16 +14,16 @@ from time import perf_counter
 
 from .. import registry, text
 from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, sibling, windows
-from ..model import Document, Facts, Line, Lines, Log, Match, Query, Reading, Record, Skip, Source, Store, Text
+from ..model import Database, Document, Facts, Line, Lines, Log, Match, Query, Reading, Record, Rows, Skip, Source, Store, Text
 from ..query.match import Matcher, matcher
-from ..query.parse import parse as parse_query
+from ..query.parse import has_fields
 from ..query.prefilter import Probe, markers, probe
 from ..query.prefilter import lines as probed_lines
 from ..text import clean
 from ..typed import NamedTuple
 from .hold import Held, keys
 from .lines import Neighbours, parse, shape
-from .order import passes
+from .order import answers
 
 Cancelled = Callable[[], bool]
 Objects = tuple[tuple[int, dict[str, object]], ...]  # with their byte offsets in the line
@@ -58,7 +58,11 @@ class Compiled(NamedTuple):
 @lru_cache(maxsize=256)
 def _compiled(query: Query, store_id: str, probing: bool) -> Compiled:
     store = registry.store(store_id)
-    tree = parse_query(query.texts, literal=query.literal, any_term=query.any)
+    tree = query.tree
+    if has_fields(tree):
+        from ..query.evaluate import for_store  # deferred: a query of words needs no field table
+
+        tree = for_store(tree, store_id)
     traits = store.traits
     found = probe(tree, traits.inserted, traits.always) if probing and traits.text_in else None
     context = markers(store.reader.context) if isinstance(store.reader, Lines) and store.reader.context else None
@@ -87,23 +91,26 @@ def read(task: Task, cancelled: Cancelled = lambda: False) -> Reading:
         return Reading(task.source, "unsupported", store.unsupported or "unsupported_format", False, 0, {}, ())
     work = _Work(task, store, cancelled)
     try:
-        with OpenFile(task.source.path) as file:
-            work.file = file
-            work.run()
-            if file.shrank():
-                raise Unreadable("changed_while_read")
-            work.check_format()
+        if isinstance(store.reader, Rows):
+            work.run_rows(store.reader)
+        else:
+            with OpenFile(task.source.path) as file:
+                work.file = file
+                work.run()
+                if file.shrank():
+                    raise Unreadable("changed_while_read")
+                work.check_format()
         outcome, reason = "cancelled" if work.stopped else "bounded" if work.bounded else "completed", None
     except Unsupported as error:
         outcome, reason = "unsupported", error.code
     except Unreadable as error:
-        outcome, reason = "failed", error.code
+        outcome, reason = ("cancelled", None) if error.code == "cancelled" else ("failed", error.code)
     except Exception:  # noqa: BLE001 - the one place: a reader that breaks on some content costs one source, counted
         outcome, reason = "failed", "reader_crashed"
-    bytes_read = work.file.bytes_read if work.file else 0
+    bytes_read = work.file.bytes_read if work.file else work.database_bytes
     matches, let_go = work.titled(), work.held.let_go()
     times_s = (perf_counter() - began, work.decoding_s, work.matching_s)
-    counts, opened = dict(work.counts), work.file is not None
+    counts, opened = dict(work.counts), work.file is not None or work.database_bytes > 0
     return Reading(task.source, outcome, reason, opened, bytes_read, counts, matches, work.facts, let_go, times_s)  # type: ignore[arg-type]
 
 
@@ -114,6 +121,7 @@ class _Work:
         self.task, self.store, self.cancelled = task, store, cancelled
         self.compiled = _compiled(task.query, store.id, task.probing)
         self.file: OpenFile | None = None
+        self.database_bytes = 0  # read of a database's files
         self.stopped = self.bounded = False
         self.decoding_s = self.matching_s = 0.0
         self.counts: Counter[str] = Counter()
@@ -135,6 +143,26 @@ class _Work:
             self.take(self.document(self.file, reader))
         elif isinstance(reader, Text):
             self.take(self.plain_text(self.file, reader))
+
+    def run_rows(self, reader: Rows) -> None:
+        """Open the source as a database and read it as its store asks for."""
+        from ..databases import open_database  # loads with the first database: most searches meet none
+
+        self.facts = reader.facts(self.task.source)
+        database = open_database(self.task.source.path, self.cancelled)
+        try:
+            self.take(self.rows(database, reader))
+        finally:
+            database.close()
+            self.database_bytes = database.bytes_read
+            self.counts["probed"] += database.rows_read
+            if database.oversized:
+                self.counts["skip.oversized"] += database.oversized
+
+    def rows(self, database: Database, reader: Rows) -> Iterator[Record | Skip]:
+        """The records of a database."""
+        found = self.compiled.probe if self.store.traits.text_in == "line" else None
+        yield from reader.decode(database, Candidates(found), self.task.source)
 
     def titled(self) -> tuple[Match, ...]:
         """The matches, with the title that the whole source gives its conversation."""
@@ -170,7 +198,7 @@ class _Work:
                 self.counts["matched"] += 1
                 if self.task.only is None or not self.task.only.isdisjoint(keys(record)):
                     self.held.add(Match(record, spans))
-                if self.task.from_end and record.time_us is not None and passes(record, query.filters):
+                if self.task.from_end and record.time_us is not None and answers(record, query):
                     self.passing.append(record.time_us)
         self.matching_s += perf_counter() - began
 
@@ -230,7 +258,7 @@ class _Work:
             if self.store.traits.text_in == "file":
                 found = None
         state = reader.start(self.task.source)
-        peek = Peek(file)
+        peek = Peek(file, self.task.line_cap)
         head = reader.head
         try:
             for window in self._windows(file):
@@ -276,7 +304,7 @@ class _Work:
         holds older records before newer ones is its writer's habit, no proof: the source then counts as bounded.
         """
         survey = self._surveyed(file, reader)
-        peek = Peek(file)
+        peek = Peek(file, self.task.line_cap)
         best: list[int] = []  # the newest instants of this source, one more than the limit, smallest first
         quiet = 0
         try:
@@ -409,6 +437,15 @@ def _whole_value(raw: bytes) -> object:
         return json.loads(raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"), parse_float=Number, strict=False)
     except (ValueError, RecursionError):
         return None
+
+
+def database_records(task: Task, reader: Rows) -> Iterator[Record]:
+    """Every record of a database, whatever the query. Raises Unreadable."""
+    from ..databases import open_database  # loads with the first database
+
+    with open_database(task.source.path) as database:
+        decoded = reader.decode(database, Candidates(None), task.source)
+        yield from (item._replace(text=clean(item.text)) for item in decoded if isinstance(item, Record))
 
 
 def records(task: Task, file: OpenFile) -> Iterator[Record]:

@@ -6,8 +6,23 @@ import os
 from collections.abc import Iterable, Mapping
 
 from ..errors import UsageError
-from ..model import EFFORTS, KINDS, ORDERS, SCOPES, SPEAKERS, Effort, Filters, Query, Scope
-from ..query.parse import parse
+from ..model import (
+    EFFORTS,
+    EVERYTHING,
+    KINDS,
+    ORDERS,
+    ROLE_OF,
+    SCOPES,
+    SPEAKERS,
+    All,
+    Effort,
+    Field,
+    Filters,
+    Query,
+    Scope,
+    Tree,
+)  # fmt: skip
+from ..query.parse import has_fields, parse, terms
 from ..registry import AGENT_IDS
 from ..typed import TYPE_CHECKING
 from .route import DEFAULT_LIMIT
@@ -65,7 +80,15 @@ def query(
 ) -> Query:
     """A request as every surface makes it. Raises UsageError, one line that names the fix."""
     texts = tuple(texts)
-    parse(texts, literal=literal, any_term=any)
+    tree, warnings = parse(texts, literal=literal, any_term=any, choices=_CHOICES)
+    if has_fields(tree):
+        tree, said = _without_controls(tree)
+        effort, scope = _agreed("effort", effort, said.get("depth")), _agreed("scope", scope, said.get("scope"))
+        if said:
+            texts = _texts(tree)
+            literal = any = False  # noqa: A001 - what is left says itself how its parts hang together
+        flags = {"--agent": agent, "--cwd": cwd, "--project": project, "--repo": repo, "--branch": branch, "--model": model}
+        _no_flag_twice(tree, flags | {"--speaker": speaker, "--kind": kind, "--since": since, "--until": until, "--on": on})
     asked, wanted, given = controls(surface, effort, scope)
     since_us, until_us = _moments(since, until, on)
     filters = Filters(
@@ -80,7 +103,7 @@ def query(
         kinds=_choices("kind", kind, KINDS),
         model=_named("model", model),
     )
-    if not texts and filters == Filters():
+    if tree == EVERYTHING and filters == Filters():
         raise UsageError("nothing to search for: give a text, or a filter such as --agent, --project or --since")
     _at_least("limit", limit, 1)
     _at_least("context", context, 0)
@@ -89,8 +112,60 @@ def query(
         conversation_limit = conversation_limit or DEFAULT_LIMIT
     elif conversation_limit is not None:
         raise UsageError("--conversation-limit bounds what targeted effort may open: add --deep, or leave it out")
-    applied = _choice("order", order, ORDERS) if order is not None else "relevance" if texts else "newest"
-    return Query(texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context, conversation_limit)  # type: ignore[arg-type]
+    applied = _choice("order", order, ORDERS) if order is not None else "relevance" if terms(tree) else "newest"
+    return Query(texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context, conversation_limit, tree, warnings)  # type: ignore[arg-type]
+
+
+_CHOICES = {
+    "agent": AGENT_IDS,
+    "speaker": SPEAKERS,
+    "role": tuple(sorted(set(ROLE_OF.values()))),
+    "kind": KINDS,
+    "scope": SCOPES,
+    "depth": (*EFFORTS, *_EFFORT_WORDS),
+}
+_CONTROLS = ("depth", "scope")
+
+
+def _without_controls(tree: Tree) -> tuple[Tree, dict[str, str]]:
+    """The tree without `scope:` and `depth:`, and what they said. They must stand beside the rest, not excluded, not in OR."""
+    from ..query.evaluate import fields  # deferred: a query of words needs no field table
+
+    said: dict[str, str] = {}
+    rest: list[Tree] = []
+    for part in tree.parts if isinstance(tree, All) else (tree,):
+        if isinstance(part, Field) and part.name in _CONTROLS:
+            word = _EFFORT_WORDS.get(part.value or "", part.value or "").lower()
+            if said.setdefault(part.name, word) != word:
+                raise UsageError(f"{part.name}: is given as {said[part.name]} and as {word}: give it once")
+        else:
+            rest.append(part)
+    if inner := [field.name for part in rest for field in fields(part) if field.name in _CONTROLS]:
+        raise UsageError(f"{inner[0]}: holds for the whole search: it cannot be excluded, nor be one side of OR")
+    return rest[0] if len(rest) == 1 else All(tuple(rest)), said
+
+
+def _agreed(what: str, flag: str | None, text: str | None) -> str | None:
+    if flag is not None and text is not None:
+        raise UsageError(f"--{what} and {'depth' if what == 'effort' else what}: in the text say the same thing: give one of them")
+    return text if flag is None else flag
+
+
+def _no_flag_twice(tree: Tree, flags: Mapping[str, object]) -> None:
+    from ..query.evaluate import fields
+    from ..query.fields import BY_NAME
+
+    for field in fields(tree):
+        flag = BY_NAME[field.name].flag
+        if flags.get(flag):
+            raise UsageError(f"{flag} and {field.name}: in the text say the same thing: give one of them")
+
+
+def _texts(tree: Tree) -> tuple[str, ...]:
+    from ..query.language import show
+
+    shown = show(tree)
+    return (shown,) if shown else ()
 
 
 def _choice(what: str, given: str, choices: tuple[str, ...]) -> str:
@@ -136,7 +211,7 @@ def _at_least(what: str, given: int | None, least: int) -> None:
 def _moments(since: str | None, until: str | None, on: str | None) -> tuple[int | None, int | None]:
     if since is None and until is None and on is None:
         return None, None
-    from .dates import day_of, end_of, start_of
+    from ..query.dates import day_of, end_of, start_of
 
     if on is not None:
         if since is not None or until is not None:

@@ -10,12 +10,15 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..discovery import Installed, locate
+from .. import registry
+from ..discovery import Installed, Located, locate
 from ..files import OpenFile, Unreadable, sibling
-from ..model import Agent, Filters, Locator, Match, Query, Record, Source, Store
+from ..model import EVERYTHING, Agent, Any, Filters, Lines, Locator, Log, Match, Query, Record, Source, Store, Term
+from ..query.parse import has_fields, terms
+from ..query.paths import below
 from ..typed import NamedTuple
 from .lines import parse
-from .order import below, project
+from .order import project
 
 ENTRY_BUDGET = 200_000  # directory entries that locating may list in one request
 PROOF_BYTES = 1 << 20  # of each file whose name carries a selected id
@@ -46,18 +49,50 @@ class Routed(NamedTuple):
 
 
 def evidence_query(query: Query) -> Query:
-    """What prompt records must satisfy to be evidence: any positive text clue, whatever the other controls say."""
-    return query._replace(any=True, scope="prompts", filters=Filters(agents=query.filters.agents))
+    """What prompt records must satisfy to be evidence: any positive text clue, whatever the other controls say.
+
+    Without the limit, which is for results: every prompt that matches may lead to a conversation.
+    """
+    positive = tuple(Term(text) for text in terms(query.tree))
+    if not positive:
+        return query._replace(tree=EVERYTHING, scope="prompts", limit=None, filters=Filters(agents=query.filters.agents))
+    return query._replace(tree=Any(positive), scope="prompts", limit=None, filters=Filters(agents=query.filters.agents))
 
 
 def has_clue(query: Query) -> bool:
     """Is there anything positive that evidence could satisfy: a text, or metadata that holds for a whole conversation?"""
     filters = query.filters
-    return bool(query.texts or filters.agents or any((filters.cwd, filters.project, filters.repo, filters.branch)))
+    if terms(query.tree) or filters.agents or any((filters.cwd, filters.project, filters.repo, filters.branch)):
+        return True
+    if not has_fields(query.tree):
+        return False
+    from ..query.evaluate import asked_fields  # deferred: a query of words needs no field table
+    from ..query.fields import BY_NAME
+
+    return any(BY_NAME[field.name].invariant for field in asked_fields(query.tree))
 
 
-def admits(record: Record, filters: Filters) -> bool | None:
+def admits(record: Record, query: Query) -> bool | None:
     """Do the predicates on a conversation hold for this evidence? None where the history does not say."""
+    by_filters, by_fields = _admitted(record, query.filters), _fields_admit(record, query)
+    if by_filters is False or by_fields is False:
+        return False
+    return True if by_filters and by_fields else None
+
+
+def _fields_admit(record: Record, query: Query) -> bool | None:
+    if not has_fields(query.tree):
+        return True
+    from ..query.evaluate import asked_fields, of_evidence
+    from ..query.fields import BY_NAME, of_record
+
+    if of_evidence(query.tree, record) is False:
+        return False
+    invariants = [field for field in asked_fields(query.tree) if BY_NAME[field.name].invariant]
+    return True if all(of_record(field, record) is not None for field in invariants) else None
+
+
+def _admitted(record: Record, filters: Filters) -> bool | None:
     verdicts = [verdict for known, verdict in _predicates(record, filters) if known]
     if False in verdicts:
         return False
@@ -78,13 +113,13 @@ def _predicates(record: Record, filters: Filters) -> list[tuple[bool, bool]]:
     return out
 
 
-def candidates(evidence: Iterable[Match], filters: Filters, agents: Mapping[str, Agent]) -> tuple[list[Candidate], dict[str, Counter[str]]]:
+def candidates(evidence: Iterable[Match], query: Query, agents: Mapping[str, Agent]) -> tuple[list[Candidate], dict[str, Counter[str]]]:
     """Conversations by their newest evidence, and counts of evidence that leads nowhere or may not belong."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in agents}
     groups: dict[tuple[str, str], list[Record]] = {}
     for match in evidence:
         record = match.record
-        verdict = admits(record, filters)
+        verdict = admits(record, query)
         if verdict is False:
             continue
         locator = agents[record.agent].locate
@@ -109,7 +144,7 @@ def route(query: Query, evidence: Sequence[Match], agents: Mapping[str, tuple[Ag
     """Select at most `query.conversation_limit` conversations and prove each. Lists names, and opens only proofs."""
     if not has_clue(query):
         return Routed(has_clue=False)
-    found, counts = candidates(evidence, query.filters, {name: declared for name, (declared, _) in agents.items()})
+    found, counts = candidates(evidence, query, {name: declared for name, (declared, _) in agents.items()})
     selected = found[: query.conversation_limit or DEFAULT_LIMIT]
     budget = ENTRY_BUDGET
     proved: dict[tuple[str, str], tuple[Source, ...]] = {}
@@ -117,12 +152,14 @@ def route(query: Query, evidence: Sequence[Match], agents: Mapping[str, tuple[Ag
         declared, here = agents[name]
         assert declared.locate is not None
         mine = [candidate for candidate in selected if candidate.agent == name]
-        files, budget = _files(mine, declared, declared.locate, here, budget)
+        files, located = _files(mine, declared, declared.locate, here, budget)
+        budget = located.left
         for candidate in mine:
             counts[name]["selected"] += 1
-            outcome, sources, proofs = _resolve(candidate, files.get(declared.locate.key(candidate.native_id) or "", []), declared.locate)
-            if outcome == "unresolved" and budget < 0:
-                outcome = "budget_exhausted"
+            key = declared.locate.key(candidate.native_id) or ""
+            outcome, sources, proofs = _resolve(candidate, files.get(key, []), declared.locate)
+            if outcome == "unresolved":
+                outcome = _not_found(key, declared.locate, located)
             counts[name][outcome] += 1
             counts[name]["proofs"] += proofs
             if sources:
@@ -133,7 +170,7 @@ def route(query: Query, evidence: Sequence[Match], agents: Mapping[str, tuple[Ag
 
 def _files(
     mine: Sequence[Candidate], declared: Agent, locator: Locator, here: Installed, budget: int
-) -> tuple[dict[str, list[Source]], int]:
+) -> tuple[dict[str, list[Source]], Located]:
     """The files whose names carry a selected id, by the key in the name; one walk for all of an agent's candidates."""
     keys = {locator.key(candidate.native_id) for candidate in mine}
     stores: list[Store] = [store for store in declared.stores if store.id in locator.stores]
@@ -142,7 +179,16 @@ def _files(
     for source in located.sources:
         place = source.key[: source.key.rfind("/") + 1] + source.stem
         files.setdefault(_key(place, locator) or "", []).append(source)
-    return files, located.left
+    return files, located
+
+
+def _not_found(key: str, locator: Locator, located: Located) -> str:
+    """Why no file carries an id: none does, its name leads nowhere, or not every folder could be looked into."""
+    if located.left < 0:
+        return "budget_exhausted"
+    if any(_key(place, locator) == key for place in located.gone):
+        return "stale"
+    return "unreadable" if located.broken else "unresolved"
 
 
 def _key(place: str, locator: Locator) -> str | None:
@@ -172,9 +218,12 @@ def _claim(source: Source, native_id: str, locator: Locator) -> str:
             raw = file.start(PROOF_BYTES)
     except Unreadable:
         return "unreadable"
+    reader = registry.store(source.store).reader
+    # An object inside a line that is damaged or cut off claims nothing, unless it is a whole line of the format.
+    is_line = reader.is_line if isinstance(reader, Lines | Log) else _never
     looked_at, claimed = 0, False
     for line in raw.split(b"\n"):
-        for _, value in parse(line, lambda _: True).values:
+        for _, value in parse(line, is_line).values:
             looked_at += 1
             claim = locator.header(value)
             if claim == native_id:
@@ -185,6 +234,10 @@ def _claim(source: Source, native_id: str, locator: Locator) -> str:
     if locator.beside and not claimed and _claimed_beside(source, locator) == native_id:
         return "proved"
     return "stale" if looked_at else "unreadable"
+
+
+def _never(value: dict[str, object]) -> bool:
+    return False
 
 
 def _claimed_beside(source: Source, locator: Locator) -> str | None:

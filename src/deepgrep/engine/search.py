@@ -21,22 +21,22 @@ from ..model import (
     Record,
     Result,
     Resume,
+    Rows,
     Source,
     SourceFinished,
     Started,
     Summary,
 )
 from ..query.match import matcher
-from ..query.parse import parse
 from . import coverage as account
 from . import lineage
 from .drive import INLINE, Driver, readings
 from .fold import Group, Seen, fold
 from .hold import Held, rank
 from .neighbours import neighbours
-from .order import Ranked, ordered, passes
+from .order import Ranked, answers, ordered
 from .plan import Plan, plan
-from .read import Task, admits, records
+from .read import Task, admits, database_records, records
 from .route import Conversation, Routed, evidence_query, route
 
 Cancelled = Callable[[], bool]
@@ -78,6 +78,7 @@ class _Run:
         self.planning_s = self.ordering_s = 0.0
         self.unread_lineage = False
         self.evidence_failed = False
+        self.unrouted = False  # cancelled between the prompts and the conversations
         self.routed = Routed()
 
     def drained(self) -> Iterator[Event]:
@@ -182,6 +183,7 @@ class _Run:
     def _routed_readings(self) -> Iterator[Reading]:
         """Prompt histories for evidence, then only the conversations that evidence proves. Fails closed."""
         evidence: list[Match] = []
+        waiting: list[Reading] = []
         failed = any(one.listing.broken for one in self.made.agents)
         asked = evidence_query(self.query)
         for reading in self._read(asked, self.made.sources):
@@ -189,20 +191,28 @@ class _Run:
             evidence += reading.matches
             found = self._verdicts(reading.matches)
             self.readings[-1] = self.readings[-1]._replace(counts={**reading.counts, "matched": len(found)})
-            yield reading._replace(matches=found)
+            if self.query.order == "scan":  # a limit may end the stream, and must not change what is selected
+                waiting.append(reading._replace(matches=found))
+            else:
+                yield reading._replace(matches=found)
         self.evidence_failed = failed and not self.cancelled()
-        if failed or self.cancelled():
-            return
+        self.unrouted = self.cancelled()
+        chosen = [] if failed or self.unrouted else self._chosen(evidence)
+        yield from waiting
+        yield from self._read(self.query, chosen)
+
+    def _chosen(self, evidence: Sequence[Match]) -> list[Source]:
+        """The sources of the conversations that evidence proves, added to the plan."""
         agents = {one.id: (one.declared, one.found) for one in self.made.agents if one.declared}
         self.routed = route(self.query, evidence, agents)
         chosen = [source for conversation in self.routed.conversations for source in conversation.sources]
         self.made = self.made._replace(sources=(*self.made.sources, *chosen))
-        yield from self._read(self.query, chosen)
+        return chosen
 
     def _verdicts(self, evidence: Sequence[Match]) -> tuple[Match, ...]:
         """Which evidence is an answer too: the whole query decides, by the ordinary matcher."""
         query = self.query
-        match = matcher(parse(query.texts, literal=query.literal, any_term=query.any))
+        match = matcher(query.tree)
         verdicts = ((found.record, match(found.record.text)) for found in evidence if admits(query, found.record) is None)
         return tuple(Match(record, spans) for record, spans in verdicts if spans is not None)
 
@@ -219,7 +229,7 @@ class _Run:
             place = {source: index for index, source in enumerate(self.made.sources)}
             matches = sorted(matches, key=lambda m: (place[m.record.source], m.record.position, m.record.block))
             groups = fold(matches, lineage.links(matches, forked, self._begins))
-        return [group for group in groups if passes(group.match.record, self.query.filters)]
+        return [group for group in groups if answers(group.match.record, self.query)]
 
     def _begins(self, sharing: Mapping[str, Sequence[Record]]) -> dict[str, int | None]:
         """When each conversation's own records begin: those whose ids none of the others has. Reads their sources whole."""
@@ -286,7 +296,7 @@ class _Run:
             yield "evidence_failure" if self.evidence_failed else "source_failure"
         if "unsupported" in outcomes:
             yield "unsupported_store"
-        if "cancelled" in outcomes or (self.cancelled() and len(self.readings) < len(self.made.sources)):
+        if "cancelled" in outcomes or self.unrouted or (self.cancelled() and len(self.readings) < len(self.made.sources)):
             yield "cancelled"
         if self.query.effort == "targeted":
             yield "candidate_selection"
@@ -317,9 +327,12 @@ def _finished(reading: Reading) -> SourceFinished:
 
 def _all_records(query: Query, source: Source) -> Iterator[Record]:
     """Every record of a source that is still there."""
-    if not isinstance(registry.store(source.store).reader, (Lines, Log)):
-        return
+    reader = registry.store(source.store).reader
     try:
+        if isinstance(reader, Rows):
+            yield from database_records(Task(query, source, probing=False), reader)
+        if not isinstance(reader, (Lines, Log)):
+            return
         with OpenFile(source.path) as file:
             yield from records(Task(query, source, probing=False), file)
     except Unreadable:

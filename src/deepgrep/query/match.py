@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from functools import cache
 
+from ..model import All, Any, Field, Not, Term, Tree
 from ..text import Folded, fold, folded
-from .parse import All, Any, Term, Tree
+from .parse import terms
 
 Spans = tuple[tuple[int, int], ...]
 Matcher = Callable[[str], Spans | None]  # spans in code points of the text, or None where it does not match
@@ -17,6 +18,8 @@ def matcher(tree: Tree) -> Matcher:
     """The predicate of a tree: all spans of every term that occurs, sorted, or None where the tree does not hold."""
     if isinstance(tree, All) and not tree.parts:
         return lambda text: ()
+    if not _is_plain(tree):
+        return _three_valued(tree)
     find = _compiled(tree)
 
     def match(text: str) -> Spans | None:
@@ -29,12 +32,64 @@ def matcher(tree: Tree) -> Matcher:
     return match
 
 
+def _is_plain(tree: Tree) -> bool:
+    """Nothing but terms, all or any of them: the usual query, which needs no third value."""
+    return isinstance(tree, Term) or (isinstance(tree, (All, Any)) and all(_is_plain(part) for part in tree.parts))
+
+
+def finders(tree: Tree) -> dict[str, _Find]:
+    """What finds each term of the tree, by the term's text."""
+    if isinstance(tree, Term):
+        return {tree.text: _term(tree.text)}
+    if isinstance(tree, Not):
+        return finders(tree.part)
+    return {} if isinstance(tree, Field) else {text: find for part in tree.parts for text, find in finders(part).items()}
+
+
+def _three_valued(tree: Tree) -> Matcher:
+    """A predicate that lets a text pass unless the tree certainly does not hold, whatever its fields will say."""
+    found = finders(tree)
+    asked = dict.fromkeys(terms(tree))
+
+    def match(text: str) -> Spans | None:
+        form = folded(text)
+        spans = {name: find(form) for name, find in found.items()}
+        if _certainly_not(tree, spans):
+            return None
+        return tuple(sorted({form.span(start, end) for name in asked for start, end in spans[name] or ()}))
+
+    return match
+
+
+def _certainly_not(tree: Tree, spans: dict[str, list[tuple[int, int]] | None]) -> bool:
+    if isinstance(tree, Term):
+        return spans[tree.text] is None
+    if isinstance(tree, Field):
+        return False
+    if isinstance(tree, Not):
+        return _certainly(tree.part, spans)
+    test = all if isinstance(tree, Any) else any
+    return test(_certainly_not(part, spans) for part in tree.parts)
+
+
+def _certainly(tree: Tree, spans: dict[str, list[tuple[int, int]] | None]) -> bool:
+    if isinstance(tree, Term):
+        return spans[tree.text] is not None
+    if isinstance(tree, Field):
+        return False
+    if isinstance(tree, Not):
+        return _certainly_not(tree.part, spans)
+    test = any if isinstance(tree, Any) else all
+    return test(_certainly(part, spans) for part in tree.parts)
+
+
 _Find = Callable[[Folded], "list[tuple[int, int]] | None"]
 
 
 def _compiled(tree: Tree) -> _Find:
     if isinstance(tree, Term):
         return _term(tree.text)
+    assert isinstance(tree, (All, Any))
     finds = [_compiled(part) for part in tree.parts]
     return _any(finds) if isinstance(tree, Any) else _all(finds)
 

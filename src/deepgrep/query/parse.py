@@ -2,84 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from ..errors import UsageError
+from ..model import EVERYTHING, NOTHING, All, Any, Field, Not, Term, Tree
 from ..typed import NamedTuple
 
+__all__ = [  # the nouns of a tree are used under this name too
+    "EMPTY", "EVERYTHING", "NOTHING", "All", "Any", "Field", "Not", "Term", "Tree", "Parsed", "has_fields", "joined", "parse", "terms",
+]  # fmt: skip
 
-class Term(NamedTuple):
-    """A text that must occur; a run of white space in it matches any run."""
+Choices = Mapping[str, Sequence[str]]  # by field name
+EMPTY = "empty search text: give a word, or leave the text out and give a filter such as --agent or --since"
 
-    text: str
-
-
-class All(NamedTuple):
-    """Every part must hold; with no parts, everything passes."""
-
-    parts: tuple[Tree, ...]
+# What may be more than words and phrases: a colon, a parenthesis, a mark before a word, an operator.
+_LANGUAGE = re.compile(r"[:()]|(?:^|\s)[-+]|(?:^|\s)(?:OR|AND|NOT)(?:\s|$)")
 
 
-class Any(NamedTuple):
-    """At least one part must hold."""
+class Parsed(NamedTuple):
+    """A tree, and what looked like a mistake but was taken as text: one line each."""
 
-    parts: tuple[Tree, ...]
-
-
-Tree = Term | All | Any
-EVERYTHING = All(())
+    tree: Tree
+    warnings: tuple[str, ...] = ()
 
 
-def parse(texts: Sequence[str], *, literal: bool = False, any_term: bool = False) -> Tree:
-    """The tree of some query texts: words and quoted phrases, all required, or any of them.
+def parse(texts: Sequence[str], *, literal: bool = False, any_term: bool = False, choices: Choices | None = None) -> Parsed:
+    """The tree of some query texts, read as one query. With `literal` each text is one phrase, quotes and all.
 
-    With `literal` each text is one phrase, quotes and all. Raises UsageError for an empty text or an open quote.
+    `choices`: for fields that take only some values, which. Raises UsageError for an empty text, and its kind
+    `language.QueryError`, with a column, for text that makes no sense.
     """
-    terms = [Term(text) for text in texts] if literal else [term for text in texts for term in _terms(text)]
-    if any(not term.text.strip() for term in terms) or (texts and not terms):
-        raise UsageError("empty search text: give a word, or leave the text out and give a filter such as --agent or --since")
-    distinct = tuple(dict.fromkeys(terms))
-    if len(distinct) == 1:
-        return distinct[0]
-    return Any(distinct) if any_term and distinct else All(distinct)
+    if not texts:
+        return Parsed(EVERYTHING)
+    if literal:
+        if any(not text.strip() for text in texts):
+            raise UsageError(EMPTY)
+        return Parsed(joined([Term(text) for text in texts], any_term))
+    text = " ".join(texts)
+    if '"' in text or _LANGUAGE.search(text):
+        from .language import parse as parse_language  # deferred: plain words need none of it
+
+        return parse_language(text, any_term=any_term, choices=choices)
+    if not text.strip():
+        raise UsageError(EMPTY)
+    return Parsed(joined([Term(word) for word in text.split()], any_term))
+
+
+def joined(parts: Sequence[Tree], any_term: bool) -> Tree:
+    """Parts side by side: all of them, or with `any_term` one of the terms and all of the rest."""
+    distinct = list(dict.fromkeys(parts))
+    if any_term:
+        asked = [part for part in distinct if isinstance(part, Term)]
+        rest = [part for part in distinct if not isinstance(part, Term)]
+        distinct = [*([Any(tuple(asked))] if len(asked) > 1 else asked), *rest]
+    return distinct[0] if len(distinct) == 1 else All(tuple(distinct))
+
+
+def has_fields(tree: Tree) -> bool:
+    """Does any part of the tree look at anything but text?"""
+    if isinstance(tree, (All, Any)):
+        return any(has_fields(part) for part in tree.parts)
+    return isinstance(tree, Field) or (isinstance(tree, Not) and has_fields(tree.part))
 
 
 def terms(tree: Tree) -> tuple[str, ...]:
-    """Every term's text, left to right."""
+    """The text of every term that is asked for, left to right; not of those that are excluded."""
     if isinstance(tree, Term):
         return (tree.text,)
-    return tuple(text for part in tree.parts for text in terms(part))
-
-
-def _terms(text: str) -> list[Term]:
-    r"""Words at white space; a quote that opens a word opens a phrase, in which `\\"` is a quote."""
-    out: list[Term] = []
-    at = 0
-    while at < len(text):
-        if text[at].isspace():
-            at += 1
-        elif text[at] == '"':
-            phrase, at = _phrase(text, at)
-            out.append(Term(phrase))
-        else:
-            end = at
-            while end < len(text) and not text[end].isspace():
-                end += 1
-            out.append(Term(text[at:end]))
-            at = end
-    return out
-
-
-def _phrase(text: str, at: int) -> tuple[str, int]:
-    out: list[str] = []
-    index = at + 1
-    while index < len(text):
-        char = text[index]
-        if char == '"':
-            return "".join(out), index + 1
-        if char == "\\" and text[index + 1 : index + 2] == '"':
-            index += 1
-            char = '"'
-        out.append(char)
-        index += 1
-    raise UsageError(f'the quote at column {at + 1} is not closed: add a closing ", or use --literal to search for quotes')
+    return tuple(text for part in tree.parts for text in terms(part)) if isinstance(tree, (All, Any)) else ()

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 
 from ..bytesearch import Finder, View, denormalized, doubtful, finder, uncased
+from ..model import All, Any, Term, Tree
 from ..text import fold
 from ..typed import NamedTuple
-from .parse import Any, Term, Tree
 
 # Characters that JSON or a reader may spell otherwise: a run is cut at them. U+FFFD stands for bytes that were none; U+03A2 is no
 # character, and stringzilla 5.3.2 does not find it.
@@ -37,6 +37,8 @@ def runs(tree: Tree, inserted: str) -> tuple[str, ...] | None:
         cut = _CUT if not inserted else re.compile(f"(?:{_CUT.pattern}|[{re.escape(inserted)}])+")
         pieces = [piece for piece in cut.split(fold(tree.text)) if piece]
         return (max(pieces, key=lambda piece: len(piece.encode())),) if pieces else None
+    if not isinstance(tree, (All, Any)):  # what must not be there, or what a field says, needs nothing in the bytes
+        return None
     found = [runs(part, inserted) for part in tree.parts]
     if isinstance(tree, Any):
         return None if any(part is None for part in found) else tuple(run for part in found for run in part or ())

@@ -169,10 +169,12 @@ class _Chat:
 
     def _rewind(self, target: str) -> None:
         """Take back a message and all after it; a target that is not in the list takes back all of it, as in the program."""
-        order = list(self.live)
-        for key in order[order.index(target) if target in self.live else 0 :]:
-            del self.live[key]
+        known = target in self.live
+        while self.live:
+            key, _ = self.live.popitem()
             self.rewound.add(key)
+            if known and key == target:
+                break
 
     def messages(self) -> Iterator[tuple[str, _Message]]:
         """What was said and not taken back, also what a later list left out."""

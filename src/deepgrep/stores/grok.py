@@ -66,6 +66,7 @@ _UNKNOWN = Skip("unknown_shape")
 
 _SUMMARY_BYTES = 1 << 20
 _CHAT_BYTES = 64 << 20  # a chat history is what a model is sent: a megabyte or two
+_ALL = 1 << 40
 _SUMMARY, _CHAT = "summary.json", "chat_history.jsonl"
 
 
@@ -98,7 +99,9 @@ class _Fork(NamedTuple):
 class _Session:
     """What lies beside a transcript, read once and only when a record needs it."""
 
-    __slots__ = ("_chat", "_copied_bytes", "_summary", "_synthetic", "folder", "fork", "group", "id", "source", "subagent")
+    __slots__ = (
+        "_chat", "_copied", "_last", "_past", "_summary", "_synthetic", "folder", "fork", "group", "id", "source", "subagent",
+    )  # fmt: skip
 
     def __init__(self, source: Source) -> None:
         folders = source.key.rpartition(":")[2].split("/")
@@ -110,7 +113,9 @@ class _Session:
         self._summary: Json | None = None
         self._chat: str | None = None
         self._synthetic: dict[str, str] | None = None
-        self._copied_bytes: int | None = None
+        self._copied: int | None = None  # chat items at the start that are the parent's
+        self._last: tuple[Json, int] | None = None  # the item asked for last, and how many stand before it
+        self._past = False  # is it behind the copied ones?
 
     def summary(self, sibling: Sibling) -> Json:
         if self._summary is None:
@@ -139,47 +144,54 @@ class _Session:
             self._synthetic = {joined(item.get("content")).strip(): reason for item in items if (reason := _reason(item))}
         return self._synthetic.get(text.strip())
 
-    def copied_bytes(self, sibling: Sibling) -> int:
-        """How much of a fork's chat history is a copy of its parent's."""
-        if self._copied_bytes is None:
-            own, fork = self.chat(sibling).split("\n"), self.fork
-            if fork is None:
-                count = 0
-            elif fork.items is not None:
-                count = _lines_of_items(own, fork.items)
-            else:
-                count = _common(own, self._parents_chat(fork, sibling))
-            self._copied_bytes = sum(len(line.encode("utf-8", "replace")) + 1 for line in own[:count])
-        return self._copied_bytes
+    def is_copied(self, line: Line, near: Near) -> bool:
+        """Does this chat item belong to what a fork took from its parent? Asked of the items in file order."""
+        if self.fork is None or self._past:
+            return False
+        if self._copied is None:
+            self._copied = self.fork.items
+        if self._copied is None:
+            own, parents = self.chat(near.sibling), self._parents_chat(self.fork, near.sibling)
+            self._copied = _common(_items(own), _items(parents))
+        place = self._place(line, near, self._copied)
+        self._past = place >= self._copied
+        self._last = (line.value, place)
+        return not self._past
 
-    def _parents_chat(self, fork: _Fork, sibling: Sibling) -> list[str]:
+    def _place(self, line: Line, near: Near, most: int) -> int:
+        """How many items stand before this one: counted back to the one asked for last, and no further than it matters."""
+        steps = 0
+        for value in near.before(_ALL):
+            if steps >= most:
+                break
+            if self._last and value == self._last[0]:
+                return self._last[1] + steps + 1
+            steps += bool(_kind(value))
+        return steps
+
+    def _parents_chat(self, fork: _Fork, sibling: Sibling) -> str:
         elsewhere = _either(self._summary or {}, "source_workspace_dir")
         groups = dict.fromkeys([self.group, *([_encoded(elsewhere)] if elsewhere else [])])
         if not _ID.fullmatch(fork.parent):
-            return []
+            return ""
         texts = (sibling(f"sessions/{group}/{fork.parent}/{_CHAT}", _CHAT_BYTES) for group in groups)
-        return next((text.split("\n") for text in texts if text), [])
+        return next(filter(None, texts), "")
 
     def cwd(self, sibling: Sibling) -> str | None:
         recorded = string(mapping(self.summary(sibling).get("info")) or {}, "cwd")
         return recorded or _decoded(self.group) or _spelled_out(self.group, sibling)
 
 
-def _lines_of_items(lines: Sequence[str], items: int) -> int:
-    """How many lines hold the first items."""
-    seen = 0
-    for number, line in enumerate(lines):
-        if seen == items:
-            return number
-        seen += bool(line.strip())
-    return len(lines)
+def _items(chat: str) -> list[Json]:
+    """Every item of a chat history."""
+    return [item for line in chat.split("\n") if _kind(item := _object(line))]
 
 
-def _common(own: Sequence[str], parents: Sequence[str]) -> int:
-    """How many lines at the start of both are the same; the system prompt, which may be made anew, may differ."""
+def _common(own: Sequence[Json], parents: Sequence[Json]) -> int:
+    """How many items at the start of both are the same; the system prompt, which may be made anew, may differ."""
     count = 0
     for one, other in zip(own, parents, strict=False):
-        if one != other and not (count == 0 and _kind(_object(one)) == _kind(_object(other)) == "system"):
+        if one != other and not (count == 0 and _kind(one) == _kind(other) == "system"):
             break
         count += 1
     return count
@@ -377,9 +389,8 @@ def _chat(line: Line, state: object, near: Near) -> Decoded:
         yield _UNKNOWN
         return
     base = _base(line, session, near.sibling)
-    fork = session.fork
-    copied = fork is not None and line.position < session.copied_bytes(near.sibling)
-    base = base._replace(channel=1, inherited_from=fork.parent if fork and copied else None)
+    copied = session.is_copied(line, near)
+    base = base._replace(channel=1, inherited_from=session.fork.parent if session.fork and copied else None)
     yield from _records(base, session, reader, line.value)
 
 

@@ -6,14 +6,14 @@ width, rewritten in place, stands before the header. A subagent's transcript lie
 transcript of the session that started it, and may have such a folder of its own. `history.db` holds the prompts, each text once,
 with the time, folder and session of its last use.
 
-**What identifies a conversation.** The header's `id`, the end of the file's name. `parentSession` of a fork is the parent's id. A subagent's
-header names no parent: the nearest folder above that holds an id does.
+**What identifies a conversation.** The header's `id`, the end of the file's name. `parentSession` of a fork is the parent's id. A
+subagent's header names no parent: the nearest folder above that holds an id does.
 
 **Who speaks.** As in Pi. Besides, `$` runs Python as `!` runs a command; a message that is marked as synthetic is the runtime's; one
 that is marked as an agent's, and all that a subagent is told, is the parent's.
 
-**What cannot be known.** For a subagent of a subagent the session at the top counts as its parent. `PI_CODING_AGENT_DIR` moves Pi's
-folder and omp's alike, and nothing there tells whose it is: it counts as Pi's. `PI_CONFIG_DIR` and `XDG_DATA_HOME` are not followed.
+**What cannot be known.** For a subagent of a subagent the session at the top counts as its parent. `PI_CODING_AGENT_DIR` moves
+Pi's folder and omp's alike, and nothing there tells whose it is: it counts as Pi's. `PI_CONFIG_DIR` and `XDG_DATA_HOME` are not followed.
 
 Never opened: `agent.db`, `config.yml`, blobs, logs.
 """

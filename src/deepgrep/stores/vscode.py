@@ -15,9 +15,9 @@ sessions are copied under the same id; `requestId` tells that a turn is the same
 button makes (`confirmation`) or the program (`isSystemInitiated`), attachments, and the message as the extension renders it for the
 model are the runtime's. Questions asked in a form are the agent's, and what was typed into it is the person's.
 
-**What cannot be known.** Turns that were taken back, or typed anew, are gone from the session and are not read, though the log may still
-hold them. Prompts that wait to be sent are read, a draft in the input box is not. Parts of a response carry no time of their own. The branch
-is not recorded. `VSCODE_PORTABLE` and `VSCODE_APPDATA` name folders above the user's; they are not followed.
+**What cannot be known.** Turns that were taken back, or typed anew, are gone from the session and are not read, though the log may
+still hold them. Prompts that wait to be sent are read, a draft in the input box is not. Parts of a response carry no time of their own.
+The branch is not recorded. `VSCODE_PORTABLE` and `VSCODE_APPDATA` name folders above the user's; they are not followed.
 
 Never opened: settings, `globalStorage/storage.json`, editing snapshots (`chatEditingSessions`), other extensions' files. Copilot's
 command line is another agent.

@@ -21,12 +21,27 @@ def mapping(value: object) -> dict[str, object] | None:
 
 def readable(value: object) -> object:
     """The value without base64 bodies, which hold no words."""
+    top = [value]
+    pending: list[object] = [top]
+    while pending:  # not recursive: arguments may nest as deep as a parser allows
+        holder = pending.pop()
+        if isinstance(holder, list):
+            holder[:] = map(_bared, holder)
+            pending += holder
+        elif isinstance(holder, dict):
+            holder.update({key: _bared(inner) for key, inner in holder.items()})
+            pending += holder.values()
+    return top[0]
+
+
+def _bared(value: object) -> object:
+    """A copy of a list, a copy of an object without the keys of base64 bodies; any other value itself."""
     if isinstance(value, list):
-        return [readable(inner) for inner in value]
+        return list(value)
     if not isinstance(value, dict):
         return value
     blobs = {"base64", "signature", "encrypted_content", *(("data",) if "media_type" in value else ())}
-    return {key: readable(inner) for key, inner in value.items() if key not in blobs}
+    return {key: inner for key, inner in value.items() if key not in blobs}
 
 
 BLOBS = ("image", "document")  # blocks that hold no text of their own; a tuple: a damaged type may not be hashable
