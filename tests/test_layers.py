@@ -57,10 +57,10 @@ def test_an_agents_name_would_be_seen() -> None:
     assert not names(f"{name}x")
 
 
-def test_only_files_opens_files() -> None:
+def test_only_the_two_readers_open_files() -> None:
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name == "files.py":
+        if path.name in ("files.py", "databases.py"):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""

@@ -409,7 +409,7 @@ def _quoted(name: str) -> str:
 
 
 class Database:
-    """One database, open for reading. Use as a context manager. Raises Unreadable and nothing else.
+    """One database, opened for reading when it is first asked. Use as a context manager. Raises Unreadable and nothing else.
 
     What `tables`, `columns`, `rows` and `by_key` give is of one committed state, each batch of rows by itself: a writer that does not
     pause costs time, then Unreadable("busy"). Of what was cancelled the rest is not given: Unreadable("cancelled").
@@ -428,11 +428,10 @@ class Database:
         self._connection: apsw.Connection | None = None
         self._bytes_before = 0  # read by snapshots that were given up
         _apsw()
-        try:
-            self._verified(lambda connection: connection.execute("SELECT 1 FROM sqlite_schema").fetchone())
-        except BaseException:
-            self._drop()
-            raise
+
+    def check(self) -> None:
+        """Open it, if it is a database."""
+        self._verified(lambda connection: connection.execute("SELECT 1 FROM sqlite_schema").fetchone())
 
     def __enter__(self) -> Self:
         return self
@@ -571,7 +570,13 @@ class Database:
 
 def open_database(path: str, cancelled: Callable[[], bool] = lambda: False) -> Database:
     """A database open for reading. Raises Unreadable, and Unsupported where what reads it is not installed."""
-    return Database(path, cancelled)
+    database = Database(path, cancelled)
+    try:
+        database.check()
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 class _Scan:

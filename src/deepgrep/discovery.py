@@ -105,7 +105,7 @@ def listing(found: Installed, stores: Iterable[Store]) -> Listing:
     for place in found.places:
         walk = _Walk(found.id, place, [store for store in wanted if store.root == place.root])
         walk.run()
-        kept, twins = _without_twins(walk.files)
+        kept, twins = _without_twins(walk.files, walk.stores)
         sources += kept
         broken += walk.broken
         copies += twins
@@ -135,7 +135,7 @@ def locate(found: Installed, stores: Iterable[Store], wanted: Callable[[str], bo
         walk = _Walk(found.id, place, [store for store in stores if store.root == place.root], wanted, budget)
         walk.run()
         budget = walk.budget
-        sources += _without_twins(walk.files)[0]
+        sources += _without_twins(walk.files, walk.stores)[0]
         gone += walk.gone
         broken = broken or bool(walk.broken)
     return Located(tuple(one.source for one in _without_second_names(sources)[0]), budget, tuple(gone), broken)
@@ -167,7 +167,8 @@ class _Walk:
         self, agent_id: str, place: Place, stores: Iterable[Store], wanted: Callable[[str], bool] | None = None, budget: int = _NO_BUDGET
     ) -> None:
         self.agent_id, self.place, self.wanted = agent_id, place, wanted
-        self.start: list[_Want] = [(s, tuple(p.split("/"))) for s in stores for p in s.where]
+        self.stores = {store.id: store for store in stores}
+        self.start: list[_Want] = [(s, tuple(p.split("/"))) for s in self.stores.values() for p in s.where]
         self.files: list[_Found] = []
         self.broken: list[tuple[Source, str]] = []
         self.gone: list[str] = []  # wanted places whose name leads to no file
@@ -303,14 +304,21 @@ def _fits(name: str, segment: str) -> bool:
     return name == segment
 
 
-def _without_twins(files: list[_Found]) -> tuple[list[_Found], int]:
-    """One source for each key: where two spellings of a name exist, the better one."""
+def _without_twins(files: list[_Found], stores: Mapping[str, Store]) -> tuple[list[_Found], int]:
+    """One source for each name: where two spellings of it exist, in one store or in two, the better one."""
     best: dict[tuple[str, str], _Found] = {}
     for one in files:
-        place = (one.source.store, one.source.key)
+        place = _named(one, stores)
         if place not in best or one.spelling < best[place].spelling:
             best[place] = one
-    return list(best.values()), len(files) - len(best)
+    kept = [one for (store, name), one in best.items() if (stores[store].yields_to, name) not in best]
+    return kept, len(files) - len(kept)
+
+
+def _named(found: _Found, stores: Mapping[str, Store]) -> tuple[str, str]:
+    """The store and the name without its ending."""
+    source = found.source
+    return source.store, source.key.removesuffix(stores[source.store].endings[0])
 
 
 def _without_second_names(files: list[_Found]) -> tuple[list[_Found], int]:

@@ -251,6 +251,7 @@ class Store(NamedTuple):
     endings: tuple[str, ...] = (".jsonl",)  # spellings of one name, best first: a lesser twin is a copy, not a source
     speakers: tuple[Speaker, ...] = SPEAKERS  # who can speak in it
     unsupported: str | None = None
+    yields_to: str | None = None  # a store whose file of the same name, but for its ending, stands for this one's: a lesser twin
 
 
 class Resume(NamedTuple):

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from .. import registry, text
 from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, sibling, windows
-from ..model import Database, Document, Facts, Line, Lines, Log, Match, Query, Reading, Record, Rows, Skip, Source, Store, Text
+from ..model import Document, Facts, Line, Lines, Log, Match, Query, Reading, Record, Rows, Skip, Source, Store, Text
 from ..query.match import Matcher, matcher
 from ..query.parse import has_fields
 from ..query.prefilter import Probe, markers, probe
@@ -24,6 +24,7 @@ from ..typed import NamedTuple
 from .hold import Held, keys
 from .lines import Neighbours, parse, shape
 from .order import answers
+from .rows import Candidates
 
 Cancelled = Callable[[], bool]
 Objects = tuple[tuple[int, dict[str, object]], ...]  # with their byte offsets in the line
@@ -146,23 +147,20 @@ class _Work:
 
     def run_rows(self, reader: Rows) -> None:
         """Open the source as a database and read it as its store asks for."""
-        from ..databases import open_database  # loads with the first database: most searches meet none
+        from ..databases import Database  # loads with the first database: most searches meet none
 
         self.facts = reader.facts(self.task.source)
-        database = open_database(self.task.source.path, self.cancelled)
+        database = Database(self.task.source.path, self.cancelled)
         try:
-            self.take(self.rows(database, reader))
+            database.check()
+            found = self.compiled.probe if self.store.traits.text_in == "line" else None
+            self.take(reader.decode(database, Candidates(found), self.task.source))
         finally:
             database.close()
             self.database_bytes = database.bytes_read
             self.counts["probed"] += database.rows_read
             if database.oversized:
                 self.counts["skip.oversized"] += database.oversized
-
-    def rows(self, database: Database, reader: Rows) -> Iterator[Record | Skip]:
-        """The records of a database."""
-        found = self.compiled.probe if self.store.traits.text_in == "line" else None
-        yield from reader.decode(database, Candidates(found), self.task.source)
 
     def titled(self) -> tuple[Match, ...]:
         """The matches, with the title that the whole source gives its conversation."""

@@ -170,7 +170,7 @@ AGENT = Agent(
         ),
         Store(
             "vscode.chats_flat", "transcript", _files(".json"), "source chat/common/model, 2023 to 2026",
-            Document(_session), _TRAITS, endings=(".json",),
+            Document(_session), _TRAITS, endings=(".json",), yields_to="vscode.chats",
         ),
     ),
     limits=("no_conversation_id",),
