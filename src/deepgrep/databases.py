@@ -11,10 +11,10 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from itertools import count, islice
 
 from .files import LINE_CAP, Unreadable, Unsupported, code_of, opened
-from .overlays import INDEX_HEAD, LOG_HEAD, Overlay, index, journal_overlay, log_overlay, page_size, super_journal
+from .overlays import FRAME_HEAD, INDEX_HEAD, LOG_HEAD, Overlay, index, journal_overlay, log_overlay, page_size, super_journal
 from .typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 VALUE_CAP = LINE_CAP  # bytes; what is longer is given as None and counted
 BATCH_BYTES = 2 << 20  # of values in one verified batch
 _BATCH_ROWS = 20_000
+_AT_ONCE = 16  # rows taken without a look at their size
 _LEAST_BYTES = 32 << 10  # of a batch, when a busy writer leaves little time
-_VALUE_BYTES = 1 << 20  # a longer value is read by itself, and held once
+_VALUE_BYTES = 256 << 10  # a longer value is read by itself, and held once
 _AHEAD = 128 << 10  # bytes read at once where pages are asked for one after another
 _TRIES = 40  # in a row without anything read, before a database is too busy to be read
 _LONGEST_PAUSE_S = 0.02
 _STEPS = 50_000  # of SQLite's machine between two looks at whether to go on: about a millisecond
 _COARSE_NS = 20_000_000  # two writes so close together may leave one time: file systems count in ticks
 _LEAST_ROWID, _MOST_ROWID = -(1 << 63), (1 << 63) - 1
+_TEXTS = ("CHAR", "CLOB", "TEXT")  # in a column's type: what is stored in it becomes text
 _ROWIDS = ("rowid", "_rowid_", "oid")  # a column of the same name hides the first, but not the others
 
 
@@ -71,7 +73,7 @@ class _File:
         self.bytes_read += len(found)
         return found
 
-    def readinto(self, buffer: bytearray, offset: int) -> int:
+    def readinto(self, buffer: memoryview, offset: int) -> int:
         self._raw.seek(offset)
         got = self._raw.readinto(buffer) or 0
         self.bytes_read += got
@@ -100,8 +102,9 @@ class _Snapshot:
     def __init__(self, path: str) -> None:
         self.path = path
         self._held: dict[str, _File] = {}
-        self.used: set[int] = set()  # frames read since the last comparison
+        self.used: set[int] = set()  # pages of the log read since the last comparison
         self.bytes_read = 0
+        self.asked = 0  # bytes that SQLite has asked for
         try:
             self.database = self._open("")
             for ending in ("-wal", "-shm", "-journal"):
@@ -226,7 +229,7 @@ class _Snapshot:
                 return True
             salts = self.overlay.salts if self.overlay else b""
             assert self.over is not None or not salts
-            stale = salts and any(self.over.read(8, frame + 8) != salts for frame in self.used)  # type: ignore[union-attr]
+            stale = salts and any(self.over.read(8, page - FRAME_HEAD + 8) != salts for page in self.used)  # type: ignore[union-attr]
         except (OSError, Unreadable, _Moved):
             return True
         self.used.clear()
@@ -239,36 +242,39 @@ class _Pages:
     def __init__(self, snapshot: _Snapshot, error: Callable[[], Exception]) -> None:
         self._snapshot, self._error = snapshot, error
         overlay = snapshot.overlay
-        self._over = overlay.pages if overlay else {}
-        self._page_size = overlay.page_size if overlay else 65536
+        self._page_size = overlay.page_size if overlay else 0
+        self._over = {(page - 1) * self._page_size: at for page, at in overlay.pages.items()} if overlay else {}
         self._size = overlay.size if overlay else snapshot.signs.database[2]
         self._is_log = bool(overlay and overlay.salts)
-        self._block = bytearray(_AHEAD)
-        self._view = memoryview(self._block)
+        self._block = memoryview(bytearray(_AHEAD))
         self._start = self._end = 0  # what the block holds of the database
         self._last = -1
 
     def xRead(self, amount: int, offset: int) -> bytes | memoryview:
-        """Bytes of a page, from where its newest committed content stands."""
+        """Bytes of a page, from where its newest committed content stands. Only of the first page are parts asked for."""
+        self._snapshot.asked += amount
+        if offset + amount > self._size:
+            amount = max(0, self._size - offset)
         try:
-            if offset + amount > self._size:
-                amount = max(0, self._size - offset)
-            if self._over and (at := self._over.get(offset // self._page_size + 1)) is not None:
-                found: bytes | memoryview = self._over_read(amount, at, offset % self._page_size)
-            elif self._start <= offset and offset + amount <= self._end:
-                found = self._view[offset - self._start : offset - self._start + amount]
-            else:
-                found = self._database_read(amount, offset)
+            if offset < 100:
+                at = self._over.get(0)
+                raw = self._over_read(amount, at, offset) if at else self._snapshot.database.read(amount, offset)
+                return _as_rollback(raw, offset)
+            if offset in self._over:
+                return self._over_read(amount, self._over[offset], 0)
+            start = self._start
+            if start <= offset and offset + amount <= self._end:
+                return self._block[offset - start : offset - start + amount]
+            return self._database_read(amount, offset)
         except OSError as error:
             raise self._error() from error
-        return _as_rollback(found, offset) if offset < 20 else found
 
     def _over_read(self, amount: int, at: int, inside: int) -> bytes:
         file = self._snapshot.over
         assert file is not None
         if self._is_log:
-            self._snapshot.used.add(at - 24)
-        return file.read(min(amount, self._page_size - inside), at + inside)
+            self._snapshot.used.add(at)
+        return file.read(amount, at + inside)
 
     def _database_read(self, amount: int, offset: int) -> bytes | memoryview:
         """From the file: with much of what follows, if what was asked for last was just before."""
@@ -279,7 +285,7 @@ class _Pages:
         self._start = self._end = 0
         self._end = offset + self._snapshot.database.readinto(self._block, offset)
         self._start = offset
-        return self._view[: min(amount, self._end - offset)]
+        return self._block[: min(amount, self._end - offset)]
 
     def xFileSize(self) -> int:
         return self._size
@@ -608,26 +614,27 @@ class _Scan:
             self._rows = None
             if not self.batch:
                 self._fill_one(last)
+                return
         except (apsw.Error, Unreadable, _Moved, MemoryError) as error:
             self._rows = None
             self.failed = _refusal(error)
+        if self._select and self._select.is_wide:
+            self.batch = [self._select.plain(row) for row in self.batch]
 
     def _fill(self, last: int, room: int) -> bool:
         assert self._rows is not None
-        assert self._select is not None
-        batch, plain = self.batch, self._select.plain
-        for raw in self._rows:
-            row: Row = plain(raw)  # type: ignore[assignment]
-            if row[0] <= last:
+        snapshot, batch = self._database._snapshot, self.batch  # noqa: SLF001
+        assert snapshot is not None
+        enough = snapshot.asked + room  # of pages asked for: a measure of the values that costs nothing to take
+        while snapshot.asked < enough and len(batch) < _BATCH_ROWS:
+            before = len(batch)
+            batch.extend(islice(self._rows, _AT_ONCE))  # type: ignore[arg-type] # what fails midway leaves what came before it
+            if len(batch) < before + _AT_ONCE:
+                return True
+            if batch[-1][0] <= last:
                 raise Unreadable("damaged_database")  # pages that lead in a circle
-            last = row[0]
-            batch.append(row)
-            for value in row:
-                if type(value) is bytes:
-                    room -= len(value)
-            if room < 0 or len(batch) >= _BATCH_ROWS:
-                return False
-        return True
+            last = batch[-1][0]
+        return False
 
     def _fill_one(self, last: int) -> None:
         """The next row, which holds a long value."""
@@ -651,15 +658,13 @@ class _Select:
         self._rowid = next((name for name in _ROWIDS if name not in found), None)
         if not found.issuperset(name.lower() for name in columns) or (with_rowid and self._rowid is None):
             raise Unsupported("unsupported_format")
-        self._is_wide = _is_wide(connection)
-        parts = [self._value(_quoted(name)) for name in columns]
-        if self._is_wide:  # a value's kind is needed to know what to decode
+        self.is_wide = _is_wide(connection)
+        texts = {name.lower() for name, affinity in _affinities(connection, table) if affinity == "text"}
+        parts = [_bytes_of(_quoted(name), is_text=name.lower() in texts) for name in columns]
+        if self.is_wide:  # a value's kind is needed to know what to decode
             parts += [f"typeof({_quoted(name)})" for name in columns]
         self.sql = ", ".join(([self._rowid or ""] if with_rowid else []) + parts)
         self._fixed = 1 if with_rowid else 0
-
-    def _value(self, name: str) -> str:
-        return f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
 
     def after(self, rowid: int) -> Iterator[tuple[object, ...]]:
         sql = f"SELECT {self.sql} FROM {_quoted(self._table)}"
@@ -667,9 +672,9 @@ class _Select:
             return self._connection.execute(f"{sql} ORDER BY {self._rowid}")
         return self._connection.execute(f"{sql} WHERE {self._rowid} > ? ORDER BY {self._rowid}", (rowid,))
 
-    def plain(self, row: tuple[object, ...]) -> tuple[Value, ...]:
+    def plain(self, row: tuple[object, ...]) -> Row:
         """A row as it is given out."""
-        if not self._is_wide:
+        if not self.is_wide:
             return row  # type: ignore[return-value]
         fixed, size = self._fixed, len(self._columns)
         values, kinds = row[fixed : fixed + size], row[fixed + size :]
@@ -678,7 +683,7 @@ class _Select:
             value.decode(wide, "replace").encode() if kind == "text" and isinstance(value, bytes) else value
             for value, kind in zip(values, kinds)
         )
-        return (*row[:fixed], *texts)  # type: ignore[arg-type]
+        return (*row[:fixed], *texts)  # type: ignore[return-value]
 
     def limited(self, sql: str, params: Sequence[str | int | bytes]) -> tuple[list[tuple[Value, ...]], int]:
         """The rows of a statement, and 1 where there are more bytes than may be held."""
@@ -689,7 +694,7 @@ class _Select:
         self._connection.limit(apsw.SQLITE_LIMIT_LENGTH, VALUE_CAP)
         try:
             for raw in self._connection.execute(sql, tuple(params)):
-                row = self.plain(raw)
+                row: tuple[Value, ...] = self.plain(raw)
                 room -= sum(len(value) for value in row if isinstance(value, bytes))
                 if room < 0:
                     return out, 1
@@ -722,7 +727,7 @@ class _Select:
     def _long_value(self, column: str, rowid: int, size: int) -> Value:
         import apsw
 
-        if size > _VALUE_BYTES and not self._is_wide:
+        if size > _VALUE_BYTES and not self.is_wide:
             try:
                 with self._connection.blob_open("main", self._table, column, rowid, False) as blob:
                     return blob.read(size)
@@ -739,8 +744,19 @@ def _is_ordinary(connection: apsw.Connection, table: str) -> bool:
 
 
 def _columns(connection: apsw.Connection, table: str) -> tuple[str, ...]:
-    found = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})")
-    return tuple(str(row[1]) for row in found)
+    return tuple(name for name, _ in _affinities(connection, table))
+
+
+def _affinities(connection: apsw.Connection, table: str) -> list[tuple[str, str]]:
+    """Each column's name, and "text" where it can hold no number: by the rules of sqlite.org/datatype3.html 3.1."""
+    found = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
+    kinds = ((str(row[1]), str(row[2]).upper()) for row in found)
+    return [(name, "text" if "INT" not in kind and any(part in kind for part in _TEXTS) else "") for name, kind in kinds]
+
+
+def _bytes_of(name: str, *, is_text: bool) -> str:
+    """The SQL for a column's values with text as bytes. Asking each value for its type costs a quarter of a scan."""
+    return f"CAST({name} AS BLOB)" if is_text else f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
 
 
 def _is_wide(connection: apsw.Connection) -> int:

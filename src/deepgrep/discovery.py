@@ -268,7 +268,10 @@ class _Walk:
             return
         key = self.place.prefix + base + store.endings[0]
         source = Source(self.agent_id, store.id, store.role, path, key, found.st_size, found.st_mtime_ns, stem, self.place.path)
-        self.files.append(_Found(source, (found.st_dev, found.st_ino), store.endings.index(ending)))
+        spelling = store.endings.index(ending)
+        if stat.S_ISREG(found.st_mode) and not found.st_size:  # made and not written yet: any twin says more
+            spelling += len(store.endings)
+        self.files.append(_Found(source, (found.st_dev, found.st_ino), spelling))
 
     def _fail(self, path: str, relative: str, store: Store, code: str) -> None:
         if relative in self._told:

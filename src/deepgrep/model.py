@@ -274,7 +274,7 @@ class Locator(NamedTuple):
     stores: tuple[str, ...]
     key: Callable[[str], str | None]
     names: Callable[[str], str | None]
-    header: Callable[[dict[str, object]], str | None]
+    header: Callable[[dict[str, object]], str | None] | None  # None: the name is the whole id, and the proof
     choose: Callable[[Sequence[Source], Sequence[Record]], tuple[Source, ...]] = lambda sources, evidence: ()
     head: int = 64  # objects looked at for a claim
     level: int = 0  # which name carries the key: 0 the file's stem, 1 the folder it lies in, 2 the one above that

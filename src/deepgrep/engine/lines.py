@@ -89,6 +89,24 @@ def _quick(raw: bytes) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
+def members(text: str) -> dict[str, object]:
+    """The whole members that an object begins with, also where it is cut off; none for anything else."""
+    found: dict[str, object] = {}
+    at = _skip_space(text, 0)
+    mark = "{"
+    while text[at : at + 1] == mark:
+        try:
+            key, at = _DECODER.raw_decode(text, _skip_space(text, at + 1))
+            at = _skip_space(text, at)
+            if not isinstance(key, str) or text[at : at + 1] != ":":
+                break
+            found[key], at = _DECODER.raw_decode(text, _skip_space(text, at + 1))
+        except (ValueError, RecursionError):
+            break
+        at, mark = _skip_space(text, at), ","
+    return found
+
+
 def _skip_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from .. import registry
 from ..discovery import Installed, Located, locate
 from ..files import OpenFile, Unreadable, sibling
-from ..model import EVERYTHING, Agent, Any, Filters, Lines, Locator, Log, Match, Query, Record, Source, Store, Term
+from ..model import EVERYTHING, Agent, Any, Document, Filters, Lines, Locator, Log, Match, Query, Record, Source, Store, Term
 from ..query.parse import has_fields, terms
 from ..query.paths import below
 from ..typed import NamedTuple
-from .lines import parse
+from .lines import members, parse
 from .order import project
 
 ENTRY_BUDGET = 200_000  # directory entries that locating may list in one request
@@ -218,7 +218,12 @@ def _claim(source: Source, native_id: str, locator: Locator) -> str:
             raw = file.start(PROOF_BYTES)
     except Unreadable:
         return "unreadable"
+    if locator.header is None:
+        return "proved" if raw.strip() else "stale"
     reader = registry.store(source.store).reader
+    if isinstance(reader, Document):
+        claim = locator.header(members(raw.decode("utf-8", "replace")))
+        return "proved" if claim == native_id else "stale"
     # An object inside a line that is damaged or cut off claims nothing, unless it is a whole line of the format.
     is_line = reader.is_line if isinstance(reader, Lines | Log) else _never
     looked_at, claimed = 0, False
@@ -248,4 +253,4 @@ def _claimed_beside(source: Source, locator: Locator) -> str | None:
         value = None if raw is None else json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    return locator.header(value) if isinstance(value, dict) else None
+    return locator.header(value) if isinstance(value, dict) and locator.header else None

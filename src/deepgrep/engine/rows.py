@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from ..query.prefilter import Probe
 from ..typed import TYPE_CHECKING
@@ -31,25 +32,19 @@ class Candidates:
         if self._finders is None:
             yield from batch
             return
-        pieces: list[bytes] = []
-        ends: list[int] = []  # of each row among the joined pieces
         hits: set[int] = set()
-        end = 0
-        for number, row in enumerate(batch):
-            for value in row:
-                if type(value) is bytes:
-                    if len(value) < _LONG:
-                        pieces.append(value)
-                        end += len(value) + 1
-                    elif self(value):
-                        hits.add(number)
-            ends.append(end)
-        joined = b"\n".join(pieces)  # no run of a term holds a line feed, so none reaches into the next value
-        for find in self._finders:
-            at = find(joined, 0) if joined else -1
-            while at >= 0:
-                number = bisect_right(ends, at)
-                hits.add(number)
-                at = find(joined, ends[number]) if ends[number] < len(joined) else -1
+        # No run of a term holds a line feed, so none reaches from one value into the next.
+        joined = b"\n".join([value for row in batch for value in row if type(value) is bytes and len(value) < _LONG])
+        places = [(find, at) for find in self._finders if joined and (at := find(joined, 0)) >= 0]
+        if places:
+            sizes = (sum(len(value) + 1 for value in row if type(value) is bytes and len(value) < _LONG) for row in batch)
+            ends = list(accumulate(sizes))  # of each row
+            for find, at in places:
+                while at >= 0:
+                    number = bisect_right(ends, at)
+                    hits.add(number)
+                    at = find(joined, ends[number]) if ends[number] < len(joined) else -1
+        if len(joined) < _LONG:  # else no value of a batch of this size is long
+            hits.update(number for number, row in enumerate(batch) if any(type(v) is bytes and len(v) >= _LONG for v in row) and self(*row))
         for number in sorted(hits):
             yield batch[number]

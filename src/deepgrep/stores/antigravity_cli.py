@@ -27,7 +27,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from ..model import Agent, Decoded, Line, Lines, Log, Near, Record, Resume, Sibling, Skip, Source, Store, Text, Traits
+from ..model import Agent, Decoded, Line, Lines, Locator, Log, Near, Record, Resume, Sibling, Skip, Source, Store, Text, Traits
 from ..text import clean, instant
 from ._shapes.blocks import mapping, string
 from ._shapes.envelopes import command_or_prompt
@@ -145,5 +145,12 @@ AGENT = Agent(
         ),
     ),
     resume=_resume,
+    locate=Locator(
+        stores=("antigravity-cli.transcripts",),
+        key=lambda native: native if _ID.fullmatch(native) else None,
+        names=lambda name: name,
+        header=None,  # the logs hold no id: the folder's name is the whole id
+        level=3,
+    ),
     limits=("headless_not_in_history",),
 )

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -100,7 +101,7 @@ class _Session:
     """What lies beside a transcript, read once and only when a record needs it."""
 
     __slots__ = (
-        "_chat", "_copied", "_last", "_past", "_summary", "_synthetic", "folder", "fork", "group", "id", "source", "subagent",
+        "_chat", "_copied", "_last", "_past", "_summary", "_synthetic", "ahead", "folder", "fork", "group", "id", "source", "subagent",
     )  # fmt: skip
 
     def __init__(self, source: Source) -> None:
@@ -115,6 +116,7 @@ class _Session:
         self._synthetic: dict[str, str] | None = None
         self._copied: int | None = None  # chat items at the start that are the parent's
         self._last: tuple[Json, int] | None = None  # the item asked for last, and how many stand before it
+        self.ahead: deque[Json] = deque()  # chunks of the message that was put together last
         self._past = False  # is it behind the copied ones?
 
     def summary(self, sibling: Sibling) -> Json:
@@ -417,7 +419,7 @@ def _user_message(value: Json, session: _Session, near: Near) -> _Saying:
     if resource is not None:
         yield Said("runtime", "context", string(resource, "text") or "")
         return
-    text = acp.whole(value, near)
+    text = acp.whole(value, near, session.ahead)
     if text is None:
         return
     yield from _sent(text, _reason(acp.remarks(value)) or session.reason(text, near.sibling))
@@ -425,7 +427,7 @@ def _user_message(value: Json, session: _Session, near: Near) -> _Saying:
 
 def _agent_message(kind: str) -> Callable[[Json, _Session, Near], _Saying]:
     def rule(value: Json, session: _Session, near: Near) -> _Saying:
-        text = acp.whole(value, near)
+        text = acp.whole(value, near, session.ahead)
         if text is not None:
             yield Said("agent", kind, text, model=string(acp.remarks(value), "modelId"))
 

@@ -6,6 +6,7 @@ stands at the first of its lines. Chunks of another kind, a tool's line, and the
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 
 from ...model import Near
@@ -61,8 +62,15 @@ def chunk_text(value: Json) -> str:
     return text if isinstance(text, str) and block.get("type", "text") == "text" else ""
 
 
-def whole(value: Json, near: Near) -> str | None:
-    """The text of the message that begins with this chunk; None for a chunk inside one."""
+def whole(value: Json, near: Near, ahead: deque[Json]) -> str | None:
+    """The text of the message that begins with this chunk; None for a chunk inside one.
+
+    `ahead`: kept by the caller from one chunk to the next, so that a message is put together once.
+    """
+    if ahead and ahead[0] == value:
+        ahead.popleft()
+        return None
+    ahead.clear()
     if _continues(value, near):
         return None
     pieces = [chunk_text(value)]
@@ -76,6 +84,7 @@ def whole(value: Json, near: Near) -> str | None:
         if not _is_next(last, later):
             break
         pieces.append(chunk_text(later))
+        ahead.append(later)
         gap, last = 0, later
     return "".join(pieces)
 
