@@ -198,7 +198,7 @@ class _Walk:
                 first = segments[0]
                 if len(segments) == 1 and first != "**":
                     if _fits(name, first):
-                        self._file(os.path.join(folder, name), relative + name, store)
+                        self._file(folder, relative, name, store)
                 elif may_hold and _fits(name, first):
                     deeper.setdefault(name, []).append((store, segments if first == "**" else segments[1:]))
         out = []
@@ -215,7 +215,10 @@ class _Walk:
         try:
             with os.scandir(folder) as entries:
                 within = islice(entries, self.budget + 1)
-                names = sorted((entry.name, entry.is_symlink() or not entry.is_file(follow_symlinks=False)) for entry in within)
+                if any(len(segments) > 1 or segments[0] == "**" for _, segments in wants):
+                    names = sorted((entry.name, entry.is_symlink() or not entry.is_file(follow_symlinks=False)) for entry in within)
+                else:  # nothing is looked for further down
+                    names = [(name, False) for name in sorted([entry.name for entry in within])]
         except OSError as error:
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
                 self._fail(folder, relative, wants[0][0], "folder_unreadable")
@@ -252,15 +255,17 @@ class _Walk:
                 self._fail(path, relative, store, "permission")
             return None
 
-    def _file(self, path: str, relative: str, store: Store) -> None:
-        name = relative.rpartition("/")[2]
-        ending = next((e for e in store.endings if name.endswith(e)), None)
-        if ending is None or any(_fits(name, pattern) for pattern in store.unless):
+    def _file(self, folder: str, above: str, name: str, store: Store) -> None:
+        ending = _ending(name, store.endings)
+        if ending is None:
             return
-        base = relative.removesuffix(ending)
-        stem = base.rpartition("/")[2]
-        if (store.id, relative) in self._taken or (self.wanted and not self.wanted(base)):
+        stem = name.removesuffix(ending)
+        base, relative = above + stem, above + name
+        if self.wanted and not self.wanted(base):  # asked first: of 100,000 names a handful is wanted
             return
+        if (store.id, relative) in self._taken or any(_fits(name, pattern) for pattern in store.unless):
+            return
+        path = os.path.join(folder, name)
         self._taken.add((store.id, relative))
         found = self._status(path, relative, store)
         if found is None or stat.S_ISDIR(found.st_mode):
@@ -279,6 +284,13 @@ class _Walk:
         self._told.add(relative)
         source = Source(self.agent_id, store.id, store.role, path, self.place.prefix + relative, 0, 0, "", self.place.path)
         self.broken.append((source, code))
+
+
+def _ending(name: str, endings: Iterable[str]) -> str | None:
+    for ending in endings:
+        if name.endswith(ending):
+            return ending
+    return None
 
 
 def _aims(identity: Identity, wants: list[_Want]) -> set[tuple[Identity, str, tuple[str, ...]]]:

@@ -193,6 +193,8 @@ def _not_found(key: str, locator: Locator, located: Located) -> str:
 
 def _key(place: str, locator: Locator) -> str | None:
     """The key that a file's place below the root carries, or None where it lies too high to carry one."""
+    if not locator.level:
+        return locator.names(place[place.rfind("/") + 1 :])
     names = place.split("/")
     return locator.names(names[-1 - locator.level]) if locator.level < len(names) else None
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from operator import itemgetter
 
+from ..bytesearch import Finder
 from ..query.prefilter import Probe
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..model import Row, Value
-
-_LONG = 1 << 20  # bytes: a longer value is probed where it is, not put beside others
 
 
 class Candidates:
@@ -33,18 +33,25 @@ class Candidates:
             yield from batch
             return
         hits: set[int] = set()
-        # No run of a term holds a line feed, so none reaches from one value into the next.
-        joined = b"\n".join([value for row in batch for value in row if type(value) is bytes and len(value) < _LONG])
-        places = [(find, at) for find in self._finders if joined and (at := find(joined, 0)) >= 0]
-        if places:
-            sizes = (sum(len(value) + 1 for value in row if type(value) is bytes and len(value) < _LONG) for row in batch)
-            ends = list(accumulate(sizes))  # of each row
-            for find, at in places:
-                while at >= 0:
-                    number = bisect_right(ends, at)
-                    hits.add(number)
-                    at = find(joined, ends[number]) if ends[number] < len(joined) else -1
-        if len(joined) < _LONG:  # else no value of a batch of this size is long
-            hits.update(number for number, row in enumerate(batch) if any(type(v) is bytes and len(v) >= _LONG for v in row) and self(*row))
+        for column in range(1, len(batch[0]) if batch else 0):
+            hits.update(self._among(list(map(itemgetter(column), batch)), self._finders))
         for number in sorted(hits):
             yield batch[number]
+
+    def _among(self, values: list[Value], finders: tuple[Finder, ...]) -> Iterator[int]:
+        """The numbers of the values that may hold it, some more than once."""
+        try:
+            joined = b"\n".join(values)  # type: ignore[arg-type]
+        except TypeError:  # not all are bytes
+            values = [value if type(value) is bytes else b"" for value in values]
+            joined = b"\n".join(values)  # type: ignore[arg-type]
+        ends: list[int] = []
+        for find in finders:
+            # No run of a term holds a line feed, so none reaches from one value into the next.
+            at = find(joined, 0)
+            if at >= 0 and not ends:
+                ends = list(accumulate(len(value) + 1 for value in values))  # type: ignore[arg-type]
+            while at >= 0:
+                number = bisect_right(ends, at)
+                yield number
+                at = find(joined, ends[number]) if ends[number] < len(joined) else -1
