@@ -70,10 +70,12 @@ def _places(entry: Entry, machine: Machine) -> tuple[tuple[Place, ...], bool]:
             try:
                 status = os.stat(path)
             except (OSError, ValueError):
-                missing = missing or bool(root.variable and machine.variables.get(root.variable))
+                missing = missing or bool(root.variable and not root.shared and machine.variables.get(root.variable))
                 continue
             if os.path.isdir(path) and (status.st_dev, status.st_ino) not in seen:
                 seen.add((status.st_dev, status.st_ino))
+                if any(place.root == root.id and place.prefix == prefix for place in places):
+                    prefix = f"{root.variable}/{root.below}:{prefix}"
                 places.append(Place(root.id, path, prefix))
     return tuple(places), missing
 
@@ -88,12 +90,24 @@ def _candidates(root: Root, machine: Machine) -> Iterator[tuple[str, str]]:
         return
     for index, place in enumerate(root.places):
         yield os.path.join(machine.home, *place.split("/")), "" if index == 0 else f"{place}:"
+    if machine.variables.get("WSL_DISTRO_NAME"):
+        for place in root.places:
+            if place.startswith("AppData/"):
+                yield from ((os.path.join(user, *place.split("/")), f"{user}/{place}:") for user in _windows_users())
+
+
+def _windows_users() -> list[str]:
+    """The homes of Windows' own side, as the Linux beside it sees them."""
+    try:
+        return sorted(os.path.join(_WINDOWS_USERS, name) for name in os.listdir(_WINDOWS_USERS))
+    except OSError:
+        return []
 
 
 def _below(path: str, root: Root) -> str:
     """The root in a folder that a variable names: some variables name the root, others stand in for the home."""
     inner = os.path.join(path, *root.below.split("/")) if root.below else path
-    return inner if os.path.isdir(inner) else path
+    return inner if root.shared or os.path.isdir(inner) else path
 
 
 def listing(found: Installed, stores: Iterable[Store]) -> Listing:
@@ -147,6 +161,7 @@ def loaded(found: Installed) -> Agent:
 
 
 Identity = tuple[int, int]
+_WINDOWS_USERS = "/mnt/c/Users"
 _DEPTH = 64  # folders below a root; deeper is a loop or an attack
 _NO_BUDGET = 1 << 62
 _Want = tuple[Store, tuple[str, ...]]

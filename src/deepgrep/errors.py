@@ -2,6 +2,7 @@
 
 DeepgrepError
 ├── UsageError      the request makes no sense; the message says what would
+│   └── NotFound    what was named is not here, or not any more
 └── EngineError     the engine contradicts itself: a bug
 """
 
@@ -14,6 +15,10 @@ class DeepgrepError(Exception):
 
 class UsageError(DeepgrepError):
     """A request that cannot be run. `str(error)` is one line that names the fix."""
+
+
+class NotFound(UsageError):
+    """What was named by a ref, an id or a path is not here, or not any more, or is several things."""
 
 
 class EngineError(DeepgrepError):

@@ -146,6 +146,19 @@ class OpenFile:
         """Is there less on disk than when the file was opened?"""
         return os.fstat(self._raw.fileno()).st_size < self.size
 
+    def beside(self, offset: int, size: int) -> bytes | None:
+        """Up to `size` bytes at `offset`, leaving the place of reading alone; None where that cannot be done."""
+        if self._stream or not hasattr(os, "pread"):
+            return None
+        parts: list[bytes] = []
+        try:
+            while size > 0 and (part := os.pread(self._raw.fileno(), max(0, min(size, self.size - offset)), offset)):
+                parts.append(part)
+                offset, size = offset + len(part), size - len(part)
+        except (OSError, ValueError):
+            return b""
+        return b"".join(parts)
+
     def start(self, size: int) -> bytes:
         """The first `size` bytes of the content, or all of it."""
         buffer = bytearray(size)
@@ -265,10 +278,14 @@ def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Itera
 
 
 class Peek:
-    """Raw lines around a place in a file, read through a descriptor of its own and only on demand."""
+    """Raw lines around a place in a file, read on demand and without moving the place that is being read.
+
+    Where the system or the file has no such reading, through an opening of its own, of the same file only.
+    """
 
     def __init__(self, file: OpenFile, cap: int = LINE_CAP) -> None:
         self._cap = cap
+        self._beside = file
         self._path, self._identity, self._limit = file.path, file.identity, file.size
         self._file: OpenFile | None = None
         self._broken = False
@@ -331,6 +348,9 @@ class Peek:
         return block[offset - start : offset - start + size]
 
     def _fetch(self, start: int, size: int) -> bytes:
+        raw = self._beside.beside(start, size)
+        if raw is not None:
+            return raw
         if self._file is None and not self._broken:
             try:
                 self._file = OpenFile(self._path)

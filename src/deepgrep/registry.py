@@ -17,6 +17,7 @@ class Root(NamedTuple):
     variable: str | None = None
     many: bool = False  # the variable may hold several folders, separated by commas
     below: str = ""  # where the root lies below the folder that the variable names; without it there, that folder is the root
+    shared: bool = False  # the variable names a folder of many programs: only `below` can be the root, and it may be absent
 
 
 class Entry(NamedTuple):
@@ -43,21 +44,31 @@ _VSCODE = (
     *(f".{name}/data/User" for name in ("vscode-server", "vscode-server-insiders", "vscodium-server")),
 )
 
+# Folders that variables put elsewhere, beside the usual places: XDG on Linux, APPDATA on Windows, a portable VS Code.
+_VSCODE_MOVED = tuple(
+    Root("home", (), variable, below=f"{product}/User", shared=True)
+    for variable in ("VSCODE_APPDATA", "XDG_CONFIG_HOME", "APPDATA")
+    for product in ("Code", "Code - Insiders", "VSCodium", "VSCodium - Insiders", "Code - OSS")
+)
+_CURSOR_MOVED = tuple(Root("user", (), variable, below="Cursor/User", shared=True) for variable in ("XDG_CONFIG_HOME", "APPDATA"))
 _CURSOR = tuple(f"{base}/Cursor/User" for base in (".config", "Library/Application Support", "AppData/Roaming"))
 
 ENTRIES: tuple[Entry, ...] = (
     Entry("claude", (Root("home", (".claude", ".config/claude"), "CLAUDE_CONFIG_DIR", many=True), Root("desktop", _DESKTOP))),
     Entry("codex", (Root("home", (".codex",), "CODEX_HOME"),)),
     Entry("pi", (Root("home", (".pi/agent",), "PI_CODING_AGENT_DIR"), Root("flat", (), "PI_CODING_AGENT_SESSION_DIR"))),
-    Entry("omp", (Root("home", (".omp",)), Root("xdg", (".local/share/omp",)))),
-    Entry("vscode", (Root("home", _VSCODE),)),
+    Entry("omp", (Root("home", (".omp",)), Root("xdg", (".local/share/omp",)), Root("xdg", (), "XDG_DATA_HOME", below="omp", shared=True))),
+    Entry("vscode", (Root("home", _VSCODE), Root("home", (), "VSCODE_PORTABLE", below="user-data/User", shared=True), *_VSCODE_MOVED)),
     Entry("gemini", (Root("home", (".gemini",), "GEMINI_CLI_HOME", below=".gemini"),)),
     Entry("antigravity-cli", (Root("home", (".gemini/antigravity-cli", ".gemini/antigravity-acp")),)),
     Entry("antigravity-ide", (Root("home", (".gemini/antigravity", ".gemini/antigravity-ide")),)),
-    Entry("cursor-cli", (Root("home", (".cursor", ".config/cursor")),)),
-    Entry("cursor-ide", (Root("user", _CURSOR),)),
+    Entry("cursor-cli", (
+        Root("home", (".cursor", ".config/cursor")), Root("home", (), "CURSOR_CONFIG_DIR"),
+        Root("home", (), "XDG_CONFIG_HOME", below="cursor", shared=True),
+    )),
+    Entry("cursor-ide", (Root("user", _CURSOR), *_CURSOR_MOVED)),
     Entry("grok", (Root("home", (".grok",), "GROK_HOME"),)),
-)
+)  # fmt: skip
 
 AGENT_IDS: tuple[str, ...] = tuple(entry.id for entry in ENTRIES)
 _loaded: dict[str, Agent] = {}

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from .. import registry, text
 from ..files import LINE_CAP, WINDOW, OpenFile, Peek, Unreadable, Unsupported, Window, sibling, windows
-from ..model import Document, Facts, Line, Lines, Log, Match, Query, Reading, Record, Rows, Skip, Source, Store, Text
+from ..model import Document, Facts, Filters, Line, Lines, Log, Match, Query, Reading, Record, Rows, Skip, Source, Store, Text
 from ..query.match import Matcher, matcher
 from ..query.parse import has_fields
 from ..query.prefilter import Probe, markers, probe
@@ -447,12 +447,59 @@ def database_records(task: Task, reader: Rows) -> Iterator[Record]:
 
 
 def records(task: Task, file: OpenFile) -> Iterator[Record]:
-    """Every record of an open line-based source, decoded whole and in order, whatever the query."""
-    store = registry.store(task.source.store)
-    work = _Work(task, store, lambda: False)
-    if isinstance(store.reader, Lines):
-        decoded = (item for found in work.lines(file, store.reader) for item in found)
+    """Every record of an open source, decoded whole and in order, whatever the query. Not of a database."""
+    yield from _decoded_records(_Work(task, registry.store(task.source.store), lambda: False), file)
+
+
+def _decoded_records(work: _Work, file: OpenFile) -> Iterator[Record]:
+    reader = work.store.reader
+    decoded: Iterator[Record | Skip]
+    if isinstance(reader, Lines):
+        decoded = (item for found in work.lines(file, reader) for item in found)
+    elif isinstance(reader, Log):
+        decoded = work.log(file, reader)
+    elif isinstance(reader, Document):
+        decoded = work.document(file, reader)
     else:
-        assert isinstance(store.reader, Log)
-        decoded = (item for item in work.log(file, store.reader))
+        assert isinstance(reader, Text)
+        decoded = work.plain_text(file, reader)
     yield from (item._replace(text=clean(item.text)) for item in decoded if isinstance(item, Record))
+
+
+class Whole:
+    """Every record of one source of any kind, whatever the query, in order. Raises Unreadable while it is iterated.
+
+    `facts` and `bytes_read` are known when the last record has been given.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.facts = Facts()
+        self.bytes_read = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        store = registry.store(self.source.store)
+        if store.reader is None:
+            raise Unsupported(store.unsupported or "unsupported_format")
+        task = Task(_EVERY_RECORD, self.source, probing=False)
+        try:
+            yield from self._rows(task, store.reader) if isinstance(store.reader, Rows) else self._file(task, store)
+        except (Unreadable, GeneratorExit):
+            raise
+        except Exception as error:  # noqa: BLE001 - as in `read`: a reader that breaks on some content is no crash of ours
+            raise Unreadable("reader_crashed") from error
+
+    def _file(self, task: Task, store: Store) -> Iterator[Record]:
+        work = _Work(task, store, lambda: False)
+        with OpenFile(self.source.path) as file:
+            try:
+                yield from _decoded_records(work, file)
+            finally:
+                self.facts, self.bytes_read = work.facts, file.bytes_read
+
+    def _rows(self, task: Task, reader: Rows) -> Iterator[Record]:
+        self.facts, self.bytes_read = reader.facts(self.source), self.source.size
+        yield from database_records(task, reader)
+
+
+_EVERY_RECORD = Query((), False, False, "exhaustive", "all", True, "scan", None, Filters())

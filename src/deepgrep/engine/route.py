@@ -168,6 +168,18 @@ def route(query: Query, evidence: Sequence[Match], agents: Mapping[str, tuple[Ag
     return Routed(conversations, {name: dict(counted) for name, counted in counts.items()})
 
 
+def prove(native_id: str, declared: Agent, here: Installed) -> tuple[str, tuple[Source, ...]]:
+    """One conversation by its id alone: the outcome, and the sources that are it; for `ambiguous` those whose names carry it."""
+    locator = declared.locate
+    key = locator.key(native_id) if locator else None
+    if locator is None or key is None:
+        return "unresolved", ()
+    candidate = Candidate(declared.id, native_id, ())
+    files, located = _files([candidate], declared, locator, here, ENTRY_BUDGET)
+    outcome, sources, _ = _resolve(candidate, files.get(key, []), locator)
+    return (_not_found(key, locator, located) if outcome == "unresolved" else outcome), sources or tuple(files.get(key, ()))
+
+
 def _files(
     mine: Sequence[Candidate], declared: Agent, locator: Locator, here: Installed, budget: int
 ) -> tuple[dict[str, list[Source]], Located]:

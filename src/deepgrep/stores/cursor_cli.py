@@ -364,7 +364,7 @@ AGENT = Agent(
         ),
         Store(
             "cursor-cli.transcripts_text", "transcript", tuple(f"{_IN_PROJECT}{name}.txt" for name in ("*", "*/*", "*/subagents/*")),
-            "reported by readers of 2025", Text(_lines_of_text), _WHOLE_FILE, endings=(".txt",),
+            "reported by readers of 2025", Text(_lines_of_text), _WHOLE_FILE, endings=(".txt",), yields_to="cursor-cli.transcripts",
         ),
         Store(
             "cursor-cli.subagents", "transcript", (f"{_IN_PROJECT}*/subagents/*.jsonl",), "reported by readers of 2026.09",
