@@ -14,6 +14,9 @@ from pathlib import Path
 from deepgrep import schema, wire
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "reference" / "schema.json"
+OTHERS = (  # what other commands print, under `$defs`
+    schema.PassageJson, schema.SourcesJson, schema.StoresJson, schema.HealthJson, schema.ExplanationJson, schema.FieldsJson,
+)  # fmt: skip
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 Json = dict[str, typing.Any]
 
@@ -22,6 +25,8 @@ def generated() -> Json:
     """The schema of the document, with every named shape under `$defs`."""
     shapes: Json = {}
     top = _shape(schema.DocumentJson, shapes)
+    for other in OTHERS:
+        _type(other, shapes)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What deepgrep --json prints",

@@ -26,7 +26,7 @@ path, told, mode = sys.argv[1:]
 said = os.open(told, os.O_RDWR | os.O_CREAT)
 store = sqlite3.connect(path, isolation_level=None)
 store.execute(f"PRAGMA journal_mode={mode}")
-store.execute("PRAGMA synchronous=OFF")
+store.execute("PRAGMA synchronous=" + ("OFF" if mode == "wal" else "FULL"))
 store.execute("PRAGMA wal_autocheckpoint=0")
 store.execute("CREATE TABLE state (id INTEGER PRIMARY KEY, amount INTEGER, note TEXT)")
 store.execute("BEGIN")

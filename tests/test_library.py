@@ -167,7 +167,6 @@ def test_the_home_comes_from_the_environment_when_none_is_named(home: Path, monk
     assert search("ferry", home=home).summary.match_count == 3, "a named home does not follow this machine's variables"
 
 
-@pytest.mark.xfail(strict=True, reason="a broken engine still raises instead of closing with engine_failure (design.md 6)")
 def test_an_engine_that_breaks_still_ends_with_a_summary(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import deepgrep.engine.search as engine
 

@@ -31,7 +31,7 @@ VALUE_CAP = LINE_CAP  # bytes; what is longer is given as None and counted
 BATCH_BYTES = 512 << 10  # of values in one verified batch: more does not stay in a processor's cache, and takes a third longer
 _BATCH_ROWS = 20_000
 _AT_ONCE = 16  # rows taken without a look at their size
-_LEAST_BYTES = 32 << 10  # of a batch, when a busy writer leaves little time
+_LEAST_BYTES = 64 << 10  # of a batch, when a busy writer leaves little time
 _VALUE_BYTES = 256 << 10  # a longer value is read by itself, and held once
 _AHEAD = 128 << 10  # bytes read at once where pages are asked for one after another
 _TRIES = 40  # in a row without anything read, before a database is too busy to be read
@@ -43,6 +43,14 @@ _TEXTS = ("CHAR", "CLOB", "TEXT")  # in a column's type: what is stored in it be
 _ROWIDS = ("rowid", "_rowid_", "oid")  # a column of the same name hides the first, but not the others
 
 
+class _Journal(NamedTuple):
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    head: bytes  # with a random number of its transaction
+
+
 class Signs(NamedTuple):
     """What a writer changes whenever it changes what a reader without locks would see."""
 
@@ -50,7 +58,7 @@ class Signs(NamedTuple):
     head: bytes  # with the counter that every transaction of a rollback journal raises
     log: tuple[object, ...] | None  # device, inode, head with the salts of its generation
     shared: tuple[object, ...] | None  # of the log's index: device, inode, salts, and up to which frame a checkpoint may have copied
-    journal: tuple[object, ...] | None  # device, inode, size, mtime, head
+    journal: _Journal | None
 
 
 class _Moved(Exception):
@@ -105,13 +113,13 @@ class _Snapshot:
         self.used: set[int] = set()  # pages of the log read since the last comparison
         self.bytes_read = 0
         self.asked = 0  # bytes that SQLite has asked for
+        self.overlay: Overlay | None = None
+        self.over: _File | None = None
         try:
             self.database = self._open("")
             for ending in ("-wal", "-shm", "-journal"):
                 self._open_beside(ending)
-            self.signs = self._settled()
-            self.over: _File | None = None
-            self.overlay = self._overlay()
+            self.signs = self._signs()
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):
@@ -138,14 +146,6 @@ class _Snapshot:
         for file in self._held.values():
             file.close()
 
-    def _settled(self) -> Signs:
-        """The signs; where only times can tell of a change, those of a time that a next change will not share."""
-        signs = self._signs()
-        if signs.shared is None and abs(time.time_ns() - signs.database[3]) < _COARSE_NS:
-            time.sleep(_COARSE_NS / 1e9)
-            signs = self._signs()
-        return signs
-
     def _signs(self) -> Signs:
         status = os.stat(self.path)
         if (status.st_dev, status.st_ino) != self.database.identity:
@@ -162,12 +162,12 @@ class _Snapshot:
         # Not in one piece: the bytes between are locked by the writers, and where locks bind, reading them fails.
         return identity and (*identity, self._held["-shm"].read(8, 32), self._held["-shm"].read(4, 128))
 
-    def _journal_signs(self) -> tuple[object, ...] | None:
+    def _journal_signs(self) -> _Journal | None:
         identity = self._identity("-journal")
         if not identity:
             return None
         status = os.lstat(self.path + "-journal")
-        return (*identity, status.st_size, status.st_mtime_ns, self._held["-journal"].read(28, 0))
+        return _Journal(*identity, status.st_size, status.st_mtime_ns, self._held["-journal"].read(28, 0))
 
     def _identity(self, ending: str) -> tuple[int, int] | None:
         """Device and inode of a file beside the database, which must be the one that was opened."""
@@ -179,6 +179,13 @@ class _Snapshot:
         if found != (file.identity if file else None):
             raise _Moved
         return found
+
+    def lay_over(self) -> None:
+        """Find what the log or the journal says. What it raises counts only if nothing has changed meanwhile."""
+        try:
+            self.overlay = self._overlay()
+        except OSError as error:
+            raise Unreadable(code_of(error)) from error
 
     def _overlay(self) -> Overlay | None:
         log = self._log_overlay()
@@ -211,9 +218,10 @@ class _Snapshot:
         journal = self._held.get("-journal")
         if not journal:
             return None
-        size = page_size(int.from_bytes(self.signs.head[16:18], "big"))
-        found = journal_overlay(journal.read, journal.size, size)
-        if found and self.database.size and (name := super_journal(journal.read, journal.size)) is not None:
+        assert self.signs.journal is not None
+        length = self.signs.journal.size  # what has been added since shows in the signs
+        found = journal_overlay(journal.read, length, page_size(int.from_bytes(self.signs.head[16:18], "big")))
+        if found and self.database.size and (name := super_journal(journal.read, length)) is not None:
             folder, base = os.path.split(os.fsdecode(name))
             own = os.path.dirname(self.path)
             if not base or os.path.realpath(folder) != own:  # it names a folder that is not here to ask
@@ -234,6 +242,16 @@ class _Snapshot:
             return True
         self.used.clear()
         return bool(stale)
+
+
+def _settle(path: str) -> None:
+    """Where only its time tells that a database was written, wait until a next write would have another one."""
+    try:
+        recent = abs(time.time_ns() - os.stat(path).st_mtime_ns) < _COARSE_NS
+        if recent and not os.path.exists(path + "-shm"):
+            time.sleep(_COARSE_NS / 1e9)
+    except (OSError, ValueError):
+        return  # opening it will say why
 
 
 class _Pages:
@@ -487,7 +505,7 @@ class Database:
                 tries += 1
                 if tries >= _TRIES:
                     raise Unreadable("busy")
-                room = max(room // 4, _LEAST_BYTES)
+                room = max(room // 2, _LEAST_BYTES)
                 self._reopen(tries)
                 continue
             room, tries = min(2 * room, BATCH_BYTES), 0
@@ -549,7 +567,10 @@ class Database:
     def _connected(self) -> apsw.Connection:
         if self._connection is None:
             self._drop()
+            if not self.reopened:
+                _settle(self.path)
             self._snapshot = _Snapshot(self.path)
+            self._snapshot.lay_over()
             self._connection = _connect(self._snapshot, self._cancelled)
         return self._connection
 

@@ -250,8 +250,12 @@ def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Itera
             if passing:
                 cut = buffer.find(b"\n", 0, filled) + 1
                 passing = not cut
-                start += cut or filled
-                have = filled - cut if cut else 0
+                if passing:  # nothing to see, but the caller may want to stop
+                    start, have = start + filled, 0
+                    yield Window(buffer, 0, start, 0)
+                    continue
+                start += cut
+                have = filled - cut
                 buffer[:have] = buffer[filled - have : filled]
                 filled, fresh = have, 0
             else:

@@ -40,6 +40,7 @@ KINDS: tuple[str, ...] = (
     "notice",  # interruptions, hook feedback, command output, task notifications
     "context",  # system prompts, request copies, attachments: returned only when asked for
 )
+TYPED = frozenset({"prompt", "command", "feedback"})  # the kinds that a prompt history can hold
 ROLE_OF: Mapping[str, str] = {
     "person": "user",
     "agent": "assistant",

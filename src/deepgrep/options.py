@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .engine.route import DEFAULT_LIMIT
 from .model import EFFORTS, KINDS, ORDERS, SCOPES, SPEAKERS
 from .registry import AGENT_IDS
 from .typed import TYPE_CHECKING, NamedTuple
@@ -54,6 +55,8 @@ SEARCH: tuple[Option, ...] = (
     Option("context", ("-C", "--context"), "count", "show N records before and after each result", "N", group=ANSWER),
     Option("dedupe", ("--no-dedupe",), "switch", "show every copy of an utterance", sets=False, group=ANSWER),
 )
+_INFERRED = {"prompt": "prompts", "targeted": "all", "exhaustive": "prompts"}  # what the command line takes where no scope is given
+_USUAL_BOUND = ("conversation_limit", DEFAULT_LIMIT)
 LISTS = frozenset(option.field for option in SEARCH if option.shape == "list")
 
 
@@ -71,10 +74,13 @@ def arguments(request: Mapping[str, object]) -> list[str]:
         elif option.shape == "list" and isinstance(value, (list, tuple)):
             for one in value:
                 words += [option.flags[-1], str(one)]
+        elif option.field == "scope":
+            if value not in (None, _INFERRED.get(str(request.get("effort")))):
+                words += [option.flags[-1], str(value)]
         elif option.field == "order":
             if value not in (None, "relevance" if request.get("texts") else "newest"):
                 words += [option.flags[-1], str(value)]
-        elif option.shape in ("text", "count") and value not in (None, "", 0):
+        elif option.shape in ("text", "count") and value not in (None, "", 0) and (option.field, value) != _USUAL_BOUND:
             words += [option.flags[-1], str(value)]
     texts = request.get("texts")
     if isinstance(texts, (list, tuple)) and texts:

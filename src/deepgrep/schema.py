@@ -223,6 +223,7 @@ class SummaryJson(TypedDict):
     order: str
     limit: int | None
     profile: NotRequired[ProfileJson]
+    miss: NotRequired[MissJson]
 
 
 class DocumentJson(TypedDict):
@@ -231,3 +232,212 @@ class DocumentJson(TypedDict):
     schema_version: int
     results: list[ResultJson]
     summary: SummaryJson
+
+
+class EntryJson(TypedDict):
+    """One record of a conversation. `number` counts all of its utterances from 1."""
+
+    number: int
+    is_hit: bool
+    ref: str
+    speaker: str
+    kind: str
+    role: str
+    text: str
+    timestamp: str | None
+    tool: str | None
+    model: str | None
+
+
+class SubagentJson(TypedDict):
+    """A conversation that this one started, by the name of its file; `deepgrep show` takes either."""
+
+    name: str
+    path: str
+
+
+class ConversationJson(TypedDict):
+    """What the history says of a conversation as a whole. `total`: its utterances, injected context included."""
+
+    agent: str
+    stores: list[str]
+    paths: list[str]
+    conversation_id: str | None
+    parent_conversation_id: str | None
+    title: str | None
+    cwd: str | None
+    project: str | None
+    repo: str | None
+    branch: str | None
+    began: str | None
+    ended: str | None
+    total: int
+    resume: ResumeJson | None
+    subagents: list[SubagentJson]
+
+
+class HitJson(TypedDict):
+    """The record that was named. `moved`: it stands at another place than its ref says; `ref` is the present one."""
+
+    ref: str
+    number: int
+    moved: bool
+
+
+class PassageJson(TypedDict):
+    """What `show --format json` prints: a window of one conversation. `next`: the number to go on from, or null at the end."""
+
+    schema_version: int
+    conversation: ConversationJson
+    hit: HitJson | None
+    records: list[EntryJson]
+    before: int
+    after: int
+    next: int | None
+    notes: list[str]
+
+
+class SourceJson(TypedDict):
+    """One file of an agent's history, as its name and size tell."""
+
+    path: str
+    agent: str
+    store: str
+    role: str
+    size: int
+    changed: str
+    unsupported: str | None
+
+
+class SourcesJson(TypedDict):
+    """What `find --json` prints."""
+
+    schema_version: int
+    sources: list[SourceJson]
+
+
+class StoreJson(TypedDict):
+    """One on-disk shape of an agent's history. `unreadable`: files without permission, or whose decoder is not installed."""
+
+    id: str
+    role: str
+    patterns: list[str]
+    root: str
+    evidence: str
+    speakers: list[str]
+    unsupported: str | None
+    sources: int
+    bytes: int
+    unreadable: dict[str, int]
+    newest: str | None
+
+
+class AgentJson(TypedDict):
+    """One agent: whether it is here, where, and its stores. `places` are folders that exist, `looked_in` those that would count."""
+
+    id: str
+    name: str
+    found: bool
+    places: list[str]
+    looked_in: list[str]
+    limits: list[str]
+    refused: int
+    copies: int
+    stores: list[StoreJson]
+
+
+class StoresJson(TypedDict):
+    """What `stores --json` prints."""
+
+    schema_version: int
+    agents: list[AgentJson]
+
+
+class StoreHealthJson(TypedDict):
+    """What parsing all of a store came to. `unknown_shapes`: the keys of some records whose shape is not known; never a value."""
+
+    store: str
+    sources: int
+    completed: int
+    bytes: int
+    records: int
+    skipped: dict[str, int]
+    failures: dict[str, int]
+    unsupported: dict[str, int]
+    unknown_shapes: list[list[str]]
+
+
+class HealthJson(TypedDict):
+    """What `doctor --json` prints. `paths`: which implementation of each part is in use."""
+
+    schema_version: int
+    paths: dict[str, str]
+    stores: list[StoreHealthJson]
+    damaged: bool
+
+
+class CostJson(TypedDict):
+    """What an effort may open. For `targeted` an upper bound; `bytes` are those on disk."""
+
+    effort: str
+    scope: str
+    sources: int
+    bytes: int
+    at_most: bool
+    asked: bool
+
+
+class ProbeJson(TypedDict):
+    """What is looked for in the bytes of a store before anything is decoded; empty where all of it is decoded."""
+
+    store: str
+    sources: int
+    looks_for: list[str]
+
+
+class ExplanationJson(TypedDict):
+    """What `explain --json` prints."""
+
+    schema_version: int
+    query: str
+    tree: list[str]
+    warnings: list[str]
+    request: RequestJson
+    costs: list[CostJson]
+    probes: list[ProbeJson]
+
+
+class FieldJson(TypedDict):
+    """One field of the query language."""
+
+    name: str
+    aliases: list[str]
+    help: str
+    compares: str
+    flag: str | None
+    decided_by_source: bool
+    invariant: bool
+    values: list[str]
+
+
+class FieldsJson(TypedDict):
+    """What `fields --json` prints."""
+
+    schema_version: int
+    fields: list[FieldJson]
+
+
+class RemovalJson(TypedDict):
+    """How many records whose text matched a filter or field left out, and how many of them it alone left out."""
+
+    what: str
+    removed: int
+    alone: int
+
+
+class MissJson(TypedDict):
+    """Why a search found nothing, with `--explain`: records in which each part of the text stands, and what the filters left out."""
+
+    terms: dict[str, int]
+    text_matched: int
+    removed: list[RemovalJson]

@@ -9,7 +9,10 @@ from .text import clean, rfc3339
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .schema import ProfileJson, RecordJson, RequestJson, ResultJson, ResumeJson, SummaryJson
+    from collections.abc import Sequence
+
+    from .engine.conversation import Conversation, Entry, Subagent
+    from .schema import ConversationJson, EntryJson, ProfileJson, RecordJson, RequestJson, ResultJson, ResumeJson, SummaryJson
 
 SCHEMA_VERSION = 1
 
@@ -145,3 +148,37 @@ def exit_status(closing: Summary) -> int:
     if closing.status.state == "failed" or closing.outcome == "undetermined":
         return 2
     return 0 if closing.match_count else 1
+
+
+def conversation(found: Conversation, subagents: Sequence[Subagent], command: Resume | None, home: str) -> ConversationJson:
+    """What the history says of a conversation as a whole."""
+    record, (began, ended) = found.describes, found.times
+    return {
+        "agent": found.sources[0].agent,
+        "stores": list(dict.fromkeys(source.store for source in found.sources)),
+        "paths": [shown(source.path, home) for source in found.sources],
+        "conversation_id": _text(found.conversation_id),
+        "parent_conversation_id": _text(record.parent_conversation_id) if record else None,
+        "title": _text(record.title) if record else None,
+        "cwd": _text(record.cwd) if record else None,
+        "project": _text(project(record)) if record else None,
+        "repo": _text(record.repo) if record else None,
+        "branch": _text(record.branch) if record else None,
+        "began": None if began is None else rfc3339(began),
+        "ended": None if ended is None else rfc3339(ended),
+        "total": found.total,
+        "resume": _resume(command),
+        "subagents": [{"name": clean(one.name), "path": shown(one.source.path, home)} for one in subagents],
+    }
+
+
+def entry(found: Entry) -> EntryJson:
+    """One record of a conversation."""
+    record = found.record
+    return {
+        "number": found.number,
+        "is_hit": found.is_hit,
+        **_neighbour(record),  # type: ignore[typeddict-item]
+        "tool": _text(record.tool),
+        "model": _text(record.model),
+    }

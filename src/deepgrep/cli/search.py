@@ -184,12 +184,20 @@ def run(words: Sequence[str]) -> int:
         events = search(made, where, cancelled=interrupt, driver=command_line(options.workers))
         return _print(_watched(events, progress), made, options, where.home)
     except BrokenPipeError:
-        # The reader has all it wants. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader has all it wants
         return 0
+    except OSError as error:  # the engine raises none: what is on disk is counted
+        _drop_output()
+        sys.stderr.write(f"deepgrep: the answer could not be written: {error.strerror or error}\n")
+        return 2
     finally:
         progress.clear()
         signal.signal(signal.SIGINT, previous)
+
+
+def _drop_output() -> None:
+    """Send what is left to nowhere: Python would complain once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _watched(events: Iterator[Event], progress: _Progress) -> Iterator[Event]:

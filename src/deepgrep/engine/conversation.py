@@ -150,6 +150,9 @@ class Conversation:
 
     def _shown_order(self, ref: Ref | None) -> array[int]:
         """The rows that are this conversation's, each utterance once, in order."""
+        named = [native for native in self._ids if native is not None]
+        if self.conversation_id is None and self.hit is None and len(named) == 1:
+            self.conversation_id = named[0]
         belongs = self._belonging(all_of_it=self.conversation_id is None and not (ref and self.hit))
         stands_for = self._second_spellings(belongs)
         if self._at is not None:

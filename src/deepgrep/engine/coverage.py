@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -38,29 +39,31 @@ OPENED = ("prompt_sources", "conversation_sources", "proofs", "bytes")
 
 Coverage = dict[str, object]
 
-# What a reader should know of each code that can appear in diagnostics; `{}` is the number.
+# What a reader should know of each code that can appear in diagnostics. `{}` is the number; `[is|are]` goes by it, `[s]` is for several.
 _SAYS: Mapping[str, tuple[str, str]] = {
-    "source_failure": ("error", "{} sources could not be read"),
-    "malformed": ("warning", "{} lines are no record: cut off, glued to damage, or not JSON"),
-    "torn_tail": ("info", "{} files end in an unfinished line, as when their agent is writing"),
-    "oversized": ("warning", "{} lines are longer than the cap and were passed over"),
-    "undecodable": ("warning", "{} records nest too deep or hold numbers too long to decode"),
-    "unknown_shape": ("warning", "{} records have a shape that is not known"),
-    "superseded": ("info", "{} records are earlier snapshots of a later one"),
-    "paste_missing": ("info", "{} pasted texts are no longer on disk, so only their placeholders were searched"),
-    "replaced": ("info", "{} lines hold bytes that are not UTF-8; they were replaced"),
-    "context": ("info", "{} matches in injected context were left out; ask with --kind context"),
-    "unresolved": ("info", "{} selected conversations have no transcript any more"),
-    "stale": ("warning", "{} selected conversations lead to a file that is another's"),
-    "ambiguous": ("warning", "{} selected conversations have more than one transcript"),
-    "unreadable": ("warning", "{} selected conversations have a transcript that cannot be read"),
-    "budget_exhausted": ("warning", "{} selected conversations were not found within the budget for looking"),
-    "unroutable": ("info", "{} prompts that match name no conversation"),
-    "undecided": ("info", "{} prompts that match come from a history that does not tell whether the filters hold"),
-    "copies": ("info", "{} files are second copies of others and were read once"),
-    "refused": ("warning", "{} links lead out of their agent's folder and were not followed"),
-    "unsupported_store": ("warning", "{} sources are of a kind that is not supported yet"),
-    "root_missing": ("warning", "a variable names a folder that is not there (agents: {})"),
+    "source_failure": ("error", "{} source[s] could not be read"),
+    "engine_failure": ("error", "the search broke off; this is a fault of the program: please report it"),
+    "malformed": ("warning", "{} line[s] [is|are] no record: cut off, glued to damage, or not JSON"),
+    "torn_tail": ("info", "{} file[s] [ends|end] in an unfinished line, as when [its|their] agent is writing"),
+    "oversized": ("warning", "{} line[s] [is|are] longer than the cap and [was|were] passed over"),
+    "undecodable": ("warning", "{} record[s] [nests|nest] too deep or [holds|hold] numbers too long to decode"),
+    "unknown_shape": ("warning", "{} record[s] [has|have] a shape that is not known"),
+    "superseded": ("info", "{} record[s] [is an earlier snapshot|are earlier snapshots] of a later one"),
+    "paste_missing": ("info", "{} pasted text[s] [is|are] no longer on disk; only the placeholder[s] [was|were] searched"),
+    "replaced": ("info", "{} line[s] [holds|hold] bytes that are not UTF-8; they were replaced"),
+    "context": ("info", "{} match[|es] in injected context [was|were] left out; ask with --kind context"),
+    "field_near_miss": ("warning", "{} word[s] [looks|look] like a misspelt field and [was|were] searched as text"),
+    "unresolved": ("info", "{} selected conversation[s] [has|have] no transcript any more"),
+    "stale": ("warning", "{} selected conversation[s] [leads|lead] to a file that is another's"),
+    "ambiguous": ("warning", "{} selected conversation[s] [has|have] more than one transcript"),
+    "unreadable": ("warning", "{} selected conversation[s] [has|have] a transcript that cannot be read"),
+    "budget_exhausted": ("warning", "{} selected conversation[s] [was|were] not found within the budget for looking"),
+    "unroutable": ("info", "{} prompt[s] that [matches|match] [names|name] no conversation"),
+    "undecided": ("info", "{} prompt[s] that [matches|match] [comes|come] from a history that does not tell whether the filters hold"),
+    "copies": ("info", "{} file[s] [is a second copy|are second copies] and [was|were] read once"),
+    "refused": ("warning", "{} link[s] [leads|lead] out of [its|their] agent's folder and [was|were] not followed"),
+    "unsupported_store": ("warning", "{} source[s] [is|are] of a kind that is not supported yet"),
+    "root_missing": ("warning", "{} agent[s] [has|have] a variable that names a folder which is not there"),
     "no_agent_found": ("warning", "no agent's history was found here"),
 }
 
@@ -229,7 +232,7 @@ def completed_effort(effort: Effort, state: Status, result: str) -> Effort | Non
     return None if state.state in ("failed", "cancelled") or result == "undetermined" else effort
 
 
-def diagnostics(covered: Coverage, plan: Plan) -> tuple[Diagnostic, ...]:
+def diagnostics(query: Query, covered: Coverage, plan: Plan, conditions: Iterable[str]) -> tuple[Diagnostic, ...]:
     """One line for each thing that a reader of the answer should know, worst first."""
     sources, records = covered["sources"], covered["records"]
     assert isinstance(sources, dict)
@@ -242,13 +245,28 @@ def diagnostics(covered: Coverage, plan: Plan) -> tuple[Diagnostic, ...]:
     counts["copies"] = sum(one.listing.copies for one in plan.agents)
     counts["refused"] = sum(one.listing.refused for one in plan.agents)
     counts["root_missing"] = sum(one.found.missing for one in plan.agents)
+    counts["engine_failure"] = int("engine_failure" in conditions)
+    counts["field_near_miss"] = len(query.warnings)
     counts["no_agent_found"] = int(not any(one.found.places for one in plan.agents))
     out = []
     for code, count in counts.items():
         if count:
-            severity, message = _SAYS.get(code, ("info", f"{{}} records were skipped: {code}"))
-            out.append(Diagnostic(code, severity, message.format(f"{count:,}"), count))  # type: ignore[arg-type]
+            severity, message = _SAYS.get(code, ("info", f"{{}} record[s] [was|were] skipped: {code}"))
+            out.append(Diagnostic(code, severity, _said(message, count), count))  # type: ignore[arg-type]
     return tuple(sorted(out, key=lambda d: (("error", "warning", "info").index(d.severity), d.code)))
+
+
+_BY_NUMBER = re.compile(r"\[([^\]|]*)(?:\|([^\]]*))?\]")
+
+
+def _said(message: str, number: int) -> str:
+    """A message of the table for a number."""
+
+    def chosen(found: re.Match[str]) -> str:
+        one, several = ("", found[1]) if found[2] is None else (found[1], found[2])
+        return one if number == 1 else several
+
+    return _BY_NUMBER.sub(chosen, message).format(f"{number:,}")
 
 
 def _fields(query: Query) -> Sequence[Field]:

@@ -23,7 +23,8 @@ Cancelled = Callable[[], bool]
 
 WORTH_BYTES = {"fork": 64 << 20, "spawn": 512 << 20}  # a second process must save more than it costs to start
 CHUNK_BYTES = 4 << 20  # small sources travel together: a message costs more than a small file
-_AHEAD = 2  # chunks that a worker holds, so that it never waits for the next
+_FILE_BYTES = 16 << 10  # what opening a file costs, in bytes read: also bounds a chunk's message, which must fit into a pipe
+_AHEAD = 2  # small chunks that a worker holds, so that it never waits for the next
 _POLL_S = 0.05  # how often a wait looks for cancellation
 
 
@@ -74,7 +75,7 @@ def chunks(tasks: Sequence[Task]) -> list[list[int]]:
     out: list[list[int]] = []
     room = 0
     for index in sorted(range(len(tasks)), key=lambda i: (-tasks[i].source.size, i)):
-        size = tasks[index].source.size
+        size = tasks[index].source.size + _FILE_BYTES
         if size > room or not out:
             out.append([])
             room = CHUNK_BYTES
@@ -84,37 +85,51 @@ def chunks(tasks: Sequence[Task]) -> list[list[int]]:
 
 
 class _Worker:
-    """A process, the parent's end of its pipe, and the chunks it was given and has not finished."""
+    """A process, the parent's ends of its pipes, and the chunks it was given and has not finished. Pipes, not sockets: no search opens one."""
 
     def __init__(self, context: BaseContext, tasks: Sequence[Task]) -> None:
-        self.pipe, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_serve, args=(theirs, tasks, self.pipe), daemon=True)  # type: ignore[attr-defined]
-        self.process.start()
-        theirs.close()
+        asked, self.asks = context.Pipe(duplex=False)
+        self.pipe, answers = context.Pipe(duplex=False)
+        try:
+            self.process: BaseProcess = context.Process(  # type: ignore[attr-defined]
+                target=_serve, args=(asked, answers, tasks, (self.asks, self.pipe)), daemon=True
+            )
+            self.process.start()
+        except OSError:
+            self.close()
+            raise
+        finally:
+            asked.close()
+            answers.close()
         self.pending: deque[int] = deque()
         self.ends: deque[int] = deque()  # the last index of each chunk it holds
 
     def give(self, chunk: Sequence[int]) -> None:
         self.pending.extend(chunk)
         self.ends.append(chunk[-1])
-        self.pipe.send(list(chunk))
+        self.asks.send(list(chunk))
+
+    def close(self) -> None:
+        self.asks.close()
+        self.pipe.close()
 
     def stop(self) -> None:
-        self.pipe.close()
-        self.process.terminate()
+        self.close()
+        self.process.kill()  # it only reads; and whoever started us may have told it to ignore a polite request
         self.process.join()
 
 
-def _serve(pipe: Connection, tasks: Sequence[Task], parents_end: Connection) -> None:
+def _serve(asked: Connection, answers: Connection, tasks: Sequence[Task], parents_ends: Sequence[Connection]) -> None:
     """A worker's life: read what is asked for until the pipe closes. Ctrl-C is the parent's to handle."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parents_end.close()
+    for pipe in parents_ends:
+        pipe.close()
     try:
         while True:
-            for index in pipe.recv():
-                pipe.send((index, read(tasks[index])))
+            for index in asked.recv():
+                answers.send((index, read(tasks[index])))
     except (EOFError, OSError):
         return
 
@@ -128,12 +143,16 @@ class _Crew:
         self.tasks, self.cancelled = tasks, cancelled
         self.context = multiprocessing.get_context(method)
         self.waiting = deque(chunks(tasks))
-        self.workers = [_Worker(self.context, tasks) for _ in range(min(workers, len(self.waiting)))]
+        self.workers: list[_Worker] = []
+        for _ in range(min(workers, len(self.waiting))):
+            self._hire()
 
     def readings(self) -> Iterator[Reading]:
         from multiprocessing.connection import wait
 
         try:
+            for worker in self.workers:  # something for each, before any holds more
+                self._feed(worker, 1)
             for worker in self.workers:
                 self._feed(worker)
             while any(worker.pending for worker in self.workers):
@@ -143,16 +162,35 @@ class _Crew:
                 busy = {worker.pipe: worker for worker in self.workers if worker.pending}
                 for pipe in wait(list(busy), timeout=_POLL_S):
                     yield from self._hear(busy[pipe])  # type: ignore[index]
+            yield from self._alone()
         finally:
             for worker in self.workers:
                 worker.stop()
 
-    def _feed(self, worker: _Worker) -> None:
-        while self.waiting and len(worker.ends) < _AHEAD:
+    def _hire(self) -> None:
+        """One more worker, unless the system refuses another process."""
+        try:
+            self.workers.append(_Worker(self.context, self.tasks))
+        except OSError:
+            return
+
+    def _alone(self) -> Iterator[Reading]:
+        """Read in this process what no worker took."""
+        for index in (index for chunk in self.waiting for index in chunk):
+            if self.cancelled():
+                return
+            yield read(self.tasks[index], self.cancelled)
+
+    def _feed(self, worker: _Worker, most: int = _AHEAD) -> None:
+        """Give chunks out; a large source goes to nobody who is busy, lest it wait there while others are idle."""
+        while self.waiting and len(worker.ends) < most and not (worker.ends and self._is_large(self.waiting[0])):
             try:
                 worker.give(self.waiting.popleft())
             except OSError:  # it died in between; `_hear` finds the closed pipe and gives out again what it held
                 return
+
+    def _is_large(self, chunk: Sequence[int]) -> bool:
+        return self.tasks[chunk[0]].source.size > CHUNK_BYTES
 
     def _hear(self, worker: _Worker) -> Iterator[Reading]:
         try:
@@ -174,9 +212,9 @@ class _Crew:
         worker.stop()
         self.workers.remove(worker)
         if self.waiting:
-            fresh = _Worker(self.context, self.tasks)
-            self.workers.append(fresh)
-            self._feed(fresh)
+            self._hire()
+            for other in self.workers:  # also one that had nothing left to do
+                self._feed(other)
         return Reading(self.tasks[dead].source, "failed", "worker_died", True, 0, {}, ())
 
     def _abandoned(self) -> Iterator[Reading]:

@@ -6,6 +6,7 @@ one to one, nearest in time, so five separate "continue" stay five. Copies that 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..model import Match, Record
@@ -144,36 +145,62 @@ def _adopt_rows_without_id(slots: dict[tuple[object, ...], list[_Slot]]) -> None
 
 
 class Seen:
-    """What a streamed search has given: a later spelling or copy of it is not given again. Holds no text of tools and agents."""
+    """What a streamed search has given: a later spelling or copy of it is not given again. Holds no text but what persons typed."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[str, str | bytes], list[Match]] = {}  # what may pair across sources, by agent and text
+        self._said: dict[tuple[str, str | bytes], list[Match]] = {}  # what persons typed, by agent and text: it may pair across sources
         self._given: set[Identity] = set()
-        self._rows: set[int] = set()
+        self._rows: set[int | None] = set()
+        self._own: Counter[int] = Counter()  # how often each conversation said what
+        self._taken: Counter[int] = Counter()  # how often at most a fork of it repeats that
 
     def fresh(self, matches: Sequence[Match], groups: Callable[[Sequence[Match]], list[Group]]) -> Iterator[Group]:
         """The groups of one more source that say something new."""
-        touched: list[Match] = [match for match in matches if not self._pairs(match.record)]
-        keys = dict.fromkeys((match.record.agent, digest(match.record.text)) for match in matches if self._pairs(match.record))
-        for match in matches:
-            if self._pairs(match.record):
-                self._said.setdefault((match.record.agent, digest(match.record.text)), []).append(match)
+        typed = [match for match in matches if match.record.speaker == "person"]
+        keys = dict.fromkeys((match.record.agent, digest(match.record.text)) for match in typed)
+        for match in typed:
+            self._said.setdefault((match.record.agent, digest(match.record.text)), []).append(match)
+        touched = [match for match in matches if match.record.speaker != "person"]
         touched += [match for key in keys for match in self._said[key]]
+        taken: Counter[int] = Counter()
         for group in groups(touched):
-            said = [group.match.record, *group.folded]
-            old = any(identity(record) in self._given or _row(record) in self._rows for record in said)
-            self._given.update(identity(record) for record in said if self._pairs(record))
-            self._rows.update(row for record in said if (row := _row(record)) is not None)
+            record = group.match.record
+            old = self._is_given(group) if record.speaker == "person" else self._is_known(group, taken)
             if not old:  # else a spelling of it was given before, though this reading's may represent it now
+                if record.speaker == "person":  # what folded into it may pair otherwise with what is read later
+                    self._given.add(identity(record))
                 yield group
+        self._taken |= taken
 
-    def _pairs(self, record: Record) -> bool:
-        """Can a record of another source be the same utterance, other than by its native id?"""
-        return record.speaker == "person" or record.inherited_from is not None
+    def _is_given(self, group: Group) -> bool:
+        return any(identity(record) in self._given for record in (group.match.record, *group.folded))
+
+    def _is_known(self, group: Group, taken: Counter[int]) -> bool:
+        """Was this given by another source: by its own id or place, or as the n-th such text of the conversation it was copied from?"""
+        record = group.match.record
+        rows = {_row(one) for one in (record, *group.folded)} - {None}
+        known = not self._rows.isdisjoint(rows)
+        self._rows |= rows
+        if record.inherited_from is not None:
+            self._own[_what(record.conversation_id, record)] += not known
+            parents = _what(record.inherited_from, record)
+            taken[parents] += 1
+            return known or taken[parents] <= max(self._own[parents], self._taken[parents])
+        if known:
+            return True
+        own = _what(record.conversation_id, record)
+        self._own[own] += 1
+        return self._own[own] <= self._taken[own]
+
+
+def _what(conversation_id: str | None, record: Record) -> int:
+    return hash((record.agent, conversation_id, record.speaker, record.channel, digest(record.text)))
 
 
 def _row(record: Record) -> int | None:
-    """A number for a record that copies would share; None where the format gives it no id."""
-    if record.native_id is None:
+    """A number that a transcript's record and its copies share: by its own id, or by its place in its conversation."""
+    if record.native_id is not None:
+        return hash((record.agent, record.native_id, record.block, record.kind, digest(record.text)))
+    if record.source.role != "transcript":
         return None
-    return hash((record.agent, record.native_id, record.block, record.kind, digest(record.text)))
+    return hash((record.agent, record.conversation_id, record.position, record.block, record.time_us, record.channel, digest(record.text)))

@@ -20,7 +20,8 @@ Key = tuple[object, ...]
 _LEAST = 400  # matches held at least
 _PER_RESULT = 8  # and for each result asked for, since several may fold into one
 _TEXT_BYTES = 16 << 20  # of held text, about
-_PREFIX = 2000  # code points of a text that keys are made of: one key too many costs a second look, never a result
+_PREFIX = 1000  # code points of a text that keys are made of: one key too many costs a second look, never a result
+_COMPOSED = 64  # code points at a cut that what follows could change
 _RANKS = (-1, 0, 1, 2, 3)  # of spellings: a history's row, then channels
 
 
@@ -87,18 +88,30 @@ class Held:
         if self.boundary is None or boundary < self.boundary:
             self.boundary = boundary
 
-    def missed(self, records: Iterable[Record]) -> frozenset[int]:
-        """Keys of matches that were let go and could fold with one of these."""
+    def missed(self, records: Iterable[Record], found: Iterable[Record]) -> frozenset[int]:
+        """Keys of matches that were let go and could change what these records fold with, also by way of others that were found."""
         if not self.keys:
             return frozenset()
-        return frozenset({key for record in records for key in kin(record)}.intersection(self.keys))
+        sharing: dict[int, list[Record]] = {}
+        for record in found:
+            for key in keys(record):
+                sharing.setdefault(key, []).append(record)
+        wanted: set[int] = set()
+        waiting = list(records)
+        while waiting:
+            fresh = {*kin(waiting.pop())} - wanted
+            wanted |= fresh
+            for key in fresh:
+                waiting += sharing.pop(key, ())
+        return frozenset(wanted.intersection(self.keys))
 
 
 def keys(record: Record) -> list[int]:
     """What a record that was let go is remembered by."""
-    text = squash(record.text[:_PREFIX])
-    found = _copies(record, text)
-    found.append(_said(record, text, _rank(record)))
+    text = _beginning(record.text)
+    found = [_same(record), _said(record.conversation_id, record, text, _rank(record))]
+    if record.inherited_from is not None:
+        found.append(_copied(record.inherited_from, record, text))
     if record.speaker == "person":
         found.append(("without" if _rowless(record) else "within", record.agent, text))
     return [_number(key) for key in found]
@@ -109,32 +122,44 @@ def kin(record: Record) -> list[int]:
 
     What a person typed pairs one to one and nearest in time, so there its equals of the same spelling matter too.
     """
-    text = squash(record.text[:_PREFIX])
-    found = _copies(record, text)
+    text = _beginning(record.text)
     own = _rank(record)
-    found += [_said(record, text, other) for other in _RANKS if other != own or record.speaker == "person"]
+    found = [_same(record), _copied(record.conversation_id, record, text)]
+    found += [_said(record.conversation_id, record, text, other) for other in _RANKS if other != own or record.speaker == "person"]
+    if record.inherited_from is not None:
+        found += [_copied(record.inherited_from, record, text), _said(record.inherited_from, record, text, own)]
     if record.speaker == "person":
         found.append(("within" if _rowless(record) else "without", record.agent, text))
     return [_number(key) for key in found]
 
 
-def _said(record: Record, text: str, rank_: int) -> Key:
-    return record.conversation_id, record.agent, record.speaker, text, rank_
+def _said(conversation_id: str | None, record: Record, text: str, rank_: int) -> Key:
+    return conversation_id, record.agent, record.speaker, text, rank_
+
+
+def _same(record: Record) -> Key:
+    """What the same record, written again elsewhere, shares: its own id, or its place in its conversation."""
+    if record.native_id is not None:
+        return record.native_id, record.block, record.agent
+    return record.conversation_id, record.position, record.block, record.time_us, record.agent
+
+
+def _copied(parent: str | None, record: Record, text: str) -> Key:
+    """What the copies that forks hold of one text of their parent share."""
+    return parent, "inherited", record.agent, record.speaker, text
+
+
+def _beginning(text: str) -> str:
+    """The first code points of a text as `squash` leaves it, whatever white space stands between them."""
+    size = 2 * _PREFIX
+    while len(found := squash(text[:size])) < _PREFIX + _COMPOSED and size < len(text):
+        size *= 4
+    return found[:_PREFIX]
 
 
 def _rank(record: Record) -> int:
     """Which of the parallel spellings: a row of a prompt history, or a channel of the transcript."""
     return -1 if record.source.role == "prompts" else min(record.channel, _RANKS[-1])
-
-
-def _copies(record: Record, text: str) -> list[Key]:
-    """Keys that copies in other conversations share."""
-    out: list[Key] = []
-    if record.native_id is not None:
-        out.append((record.native_id, record.block, record.agent))
-    if record.inherited_from is not None or record.speaker == "person":
-        out.append((record.inherited_from or record.conversation_id, "inherited", record.agent, record.speaker, text))
-    return out
 
 
 def _rowless(record: Record) -> bool:

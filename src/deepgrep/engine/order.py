@@ -23,6 +23,15 @@ def newest(record: Record) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+def stands_alone(record: Record, query: Query) -> tuple[object, ...] | None:
+    """What tells a record from others that certainly are other results; None where it may be another spelling or a copy."""
+    if query.dedupe and (record.source.role != "transcript" or record.channel or record.inherited_from is not None):
+        return None
+    if query.dedupe and record.native_id is not None:
+        return record.agent, record.native_id, record.block
+    return record.source.key, record.position, record.block
+
+
 def ordered(groups: Iterable[Group], query: Query) -> list[Ranked]:
     """The groups under the query's declared order; `scan` keeps the order in which they come."""
     if query.order == "scan":

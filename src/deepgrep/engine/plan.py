@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..discovery import Installed, Listing, Machine, installed, listing, loaded
-from ..model import NOTHING, Agent, Query, Role, Source, Store
+from ..model import NOTHING, TYPED, Agent, Query, Role, Source, Store
 from ..query.parse import has_fields
 from ..registry import agent
 from ..typed import NamedTuple
@@ -45,6 +45,9 @@ def admitted(store: Store, query: Query) -> bool:
         speakers &= {"person"}
     if query.effort == "targeted":
         speakers = set(store.speakers)  # a prompt history is read for its evidence, whoever may be returned
+    kinds = query.filters.kinds
+    if store.role == "prompts" and query.effort != "targeted" and kinds and not TYPED.intersection(kinds):
+        return False
     return store.role in roles(query) and bool(speakers & set(store.speakers)) and _may_hold(query, store)
 
 

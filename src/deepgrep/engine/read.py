@@ -23,7 +23,7 @@ from ..text import clean
 from ..typed import NamedTuple
 from .hold import Held, keys
 from .lines import Neighbours, parse, shape
-from .order import answers
+from .order import answers, stands_alone
 from .rows import Candidates
 
 Cancelled = Callable[[], bool]
@@ -127,7 +127,8 @@ class _Work:
         self.decoding_s = self.matching_s = 0.0
         self.counts: Counter[str] = Counter()
         self.held = Held(task.query, all_of_them=task.whole)
-        self.passing: list[int] = []  # instants of matches that the filters admit, while reading from the end
+        self.passing: list[tuple[int, object]] = []  # of matches that the filters admit, reading from the end: instant, what is its own
+        self.counted: set[object] = set()
         self.facts = Facts()
 
     def run(self) -> None:
@@ -197,7 +198,7 @@ class _Work:
                 if self.task.only is None or not self.task.only.isdisjoint(keys(record)):
                     self.held.add(Match(record, spans))
                 if self.task.from_end and record.time_us is not None and answers(record, query):
-                    self.passing.append(record.time_us)
+                    self.passing.append((record.time_us, stands_alone(record, query)))
         self.matching_s += perf_counter() - began
 
     def _sibling(self, relative: str, limit_bytes: int) -> str | None:
@@ -312,22 +313,25 @@ class _Work:
                 span = (0, stop - start)
                 self.passing.clear()
                 yield self._decoded(window, span, self._parse(window, span, reader, counted=True), reader, state, peek)
-                for time_us in self.passing:
-                    quiet = 0 if self._improves(best, time_us) else quiet + 1
+                for time_us, sure in self.passing:
+                    quiet = 0 if self._improves(best, time_us, sure) else quiet + 1
                 if quiet >= _QUIET:
                     self.bounded = True
                     return
         finally:
             peek.close()
 
-    def _improves(self, best: list[int], time_us: int) -> bool:
+    def _improves(self, best: list[int], time_us: int, sure: object) -> bool:
         """Could a match of this instant be among the results, given this source's best so far and the engine's floor?"""
         if self.task.floor_us is not None and time_us < self.task.floor_us:
             return False
-        if len(best) <= (self.task.query.limit or 0):
-            heappush(best, time_us)
-            return True
-        return heappushpop(best, time_us) < time_us
+        full = len(best) > (self.task.query.limit or 0)
+        if full and time_us <= best[0]:
+            return False
+        if sure is not None and sure not in self.counted:  # else it may fold into one that was counted
+            self.counted.add(sure)
+            (heappushpop if full else heappush)(best, time_us)
+        return True
 
     def _surveyed(self, file: OpenFile, reader: Lines) -> list[tuple[int, int, object]]:
         """Where the candidate lines are, with the state that each is decoded in."""
@@ -352,7 +356,8 @@ class _Work:
                 return
             if window.oversized:
                 self.counts["skip.oversized"] += window.oversized
-            yield window
+            if window.end:
+                yield window
 
     def _any_candidate(self, file: OpenFile, found: Probe) -> bool:
         """Look for a first candidate, counting lines and shapes on the way."""

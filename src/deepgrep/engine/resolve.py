@@ -92,15 +92,15 @@ def query(
     asked, wanted, given = controls(surface, effort, scope)
     since_us, until_us = _moments(since, until, on)
     filters = Filters(
-        agents=_choices("agent", agent, AGENT_IDS),
+        agents=choices("agent", agent, AGENT_IDS),
         cwd=_folder(cwd) if cwd is not None else None,
         project=_named("project", project),
         repo=_named("repo", repo),
         branch=_named("branch", branch),
         since_us=since_us,
         until_us=until_us,
-        speakers=_choices("speaker", speaker, SPEAKERS),
-        kinds=_choices("kind", kind, KINDS),
+        speakers=choices("speaker", speaker, SPEAKERS),
+        kinds=choices("kind", kind, KINDS),
         model=_named("model", model),
     )
     if tree == EVERYTHING and filters == Filters():
@@ -174,10 +174,10 @@ def _choice(what: str, given: str, choices: tuple[str, ...]) -> str:
     raise UsageError(f"unknown {what} {given!r}{nearest(given, choices)}; choose from {', '.join(choices)}")
 
 
-def _choices(what: str, given: Iterable[str], choices: tuple[str, ...]) -> tuple:  # type: ignore[type-arg]
-    """Distinct choices in the order of `choices`; each may be a list separated by commas."""
+def choices(what: str, given: Iterable[str], known: tuple[str, ...]) -> tuple:  # type: ignore[type-arg]
+    """Distinct choices in the order of `known`; each may be a list separated by commas."""
     words = [word.strip() for one in given for word in one.split(",")]
-    return tuple(sorted({_choice(what, word, choices) for word in words}, key=choices.index))
+    return tuple(sorted({_choice(what, word, known) for word in words}, key=known.index))
 
 
 def nearest(given: str, choices: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ from .drive import INLINE, Driver, readings
 from .fold import Group, Seen, fold
 from .hold import Held, rank
 from .neighbours import neighbours
-from .order import Ranked, answers, ordered
+from .order import Ranked, answers, ordered, stands_alone
 from .plan import Plan, plan
 from .read import Task, admits, database_records, records
 from .route import Conversation, Routed, evidence_query, route
@@ -60,7 +61,12 @@ def search(query: Query, machine: Machine, *, cancelled: Cancelled = _never, dri
     yield Started(query, len(made.sources), made.bytes)
     run = _Run(query, made, cancelled, driver)
     run.planning_s = planned - began
-    yield from run.streamed() if query.order == "scan" else run.drained()
+    try:
+        yield from run.streamed() if query.order == "scan" else run.drained()
+    except Exception:
+        if os.environ.get("DEEPGREP_DEBUG"):
+            raise
+        run.broke = True  # the summary says so: an answer without one would claim more than it knows
     yield Finished(run.summary(time.monotonic() - began))
 
 
@@ -74,9 +80,10 @@ class _Run:
         self.folded: Counter[str] = Counter()
         self.results = 0
         self.more = False  # another match exists beyond the limit
+        self.cut_short = False  # cancelled while looking again
         self.by_file_times = False  # reading stopped because the files that are left are older than what is held
         self.planning_s = self.ordering_s = 0.0
-        self.unread_lineage = False
+        self.unread_lineage = self.broke = False
         self.evidence_failed = False
         self.unrouted = False  # cancelled between the prompts and the conversations
         self.routed = Routed()
@@ -139,8 +146,9 @@ class _Run:
         yield from self._read(self.query, bodies)
 
     def _newest_held(self, limit: int) -> int | None:
-        """The instant of the newest held match beyond the limit, in microseconds; None while there are fewer."""
-        times = sorted((m.record.time_us for m in self.held.matches if m.record.time_us is not None), reverse=True)
+        """An instant that more results than the limit reach, in microseconds; None while that many are not held."""
+        firsts = {sure: match.record.time_us for match in self.held.matches if (sure := stands_alone(match.record, self.query))}
+        times = sorted((time_us for time_us in firsts.values() if time_us is not None), reverse=True)
         return times[limit] if len(times) > limit else None
 
     def _enough(self, limit: int, mtime_ns: int) -> bool:
@@ -151,20 +159,41 @@ class _Run:
     def _ranked(self) -> list[Ranked]:
         """All results under the order, or with a limit at least one more than it: the same as if every match had been held."""
         found = {lineage.identity(match.record): match for match in self.held.matches}
-        ranked = ordered(self._groups(list(found.values())), self.query)
         limit, asked = self.query.limit, frozenset[int]()
-        while limit is not None and (missed := self.held.missed(_said(ranked[: limit + 1])) - asked) and not self.cancelled():
+        while True:
+            folded = self._folded(list(found.values()))
+            ranked = ordered(self._admitted(folded), self.query)
+            if limit is None:
+                return ranked
+            near = self._near(folded, ranked[limit : limit + 1], found) if self.held.keys and self.query.dedupe else ()
+            missed = self.held.missed(near, (match.record for match in found.values())) - asked
+            if not missed or self.cancelled():
+                break
             asked |= missed
-            for reading in self._again(asked):
-                found.update({lineage.identity(match.record): match for match in reading.matches})
-            ranked = ordered(self._groups(list(found.values())), self.query)
-        if limit is None or self._reaches(ranked, limit) or self.cancelled():
+            self._look_again(found, asked)
+        if not missed and self._reaches(ranked, limit):
             return ranked
         # Copies of what is held lie so deep that what was let go could come before them: hold everything, once.
-        self.held = Held(self.query, all_of_them=True)
-        for reading in self._again(None):
-            self.held.take_over(reading.matches, None)
-        return ordered(self._groups(self.held.matches), self.query)
+        self._look_again(found, None)
+        return ordered(self._groups(list(found.values())), self.query)
+
+    def _near(self, folded: Iterable[Group], beyond: Sequence[Ranked], found: Mapping[lineage.Identity, Match]) -> Iterator[Record]:
+        """Every record of the groups that hold one which alone would come within the limit, or just beyond it."""
+        place = rank(self.query)
+        last = place(beyond[0][0].match.record, beyond[0][0].match) if beyond else None
+        for group in folded:
+            said = (group.match.record, *group.folded)
+            if last is None or any(place(record, found[lineage.identity(record)]) <= last for record in said):
+                yield from said
+
+    def _look_again(self, found: dict[lineage.Identity, Match], only: frozenset[int] | None) -> None:
+        """Add what was let go, or that with one of these keys. A source that has gone since then counts as one that failed."""
+        for reading in self._again(only):
+            found.update({lineage.identity(match.record): match for match in reading.matches})
+            if reading.outcome != "completed":
+                at = [known.source for known in self.readings].index(reading.source)
+                self.readings[at] = self.readings[at]._replace(outcome=reading.outcome, reason=reading.reason)
+        self.cut_short = self.cut_short or self.cancelled()
 
     def _reaches(self, ranked: Sequence[Ranked], limit: int) -> bool:
         """Does every result within the limit, and the next, come before all that was let go?"""
@@ -217,19 +246,23 @@ class _Run:
         return tuple(Match(record, spans) for record, spans in verdicts if spans is not None)
 
     def _groups(self, matches: Sequence[Match]) -> list[Group]:
-        if not self.query.dedupe:
-            groups = [Group(match) for match in matches]
-        else:
-            facts = {reading.source.path: reading.facts for reading in self.readings}
-            read_through = frozenset(
-                (reading.source.agent, reading.facts.conversation_id or "") for reading in self.readings if reading.outcome == "completed"
-            )
-            forked = lineage.parents((reading.source.agent, reading.facts) for reading in self.readings)
-            self.unread_lineage = lineage.unread(matches, facts, read_through)
-            place = {source: index for index, source in enumerate(self.made.sources)}
-            matches = sorted(matches, key=lambda m: (place[m.record.source], m.record.position, m.record.block))
-            groups = fold(matches, lineage.links(matches, forked, self._begins))
+        return self._admitted(self._folded(matches))
+
+    def _admitted(self, groups: Iterable[Group]) -> list[Group]:
         return [group for group in groups if answers(group.match.record, self.query)]
+
+    def _folded(self, matches: Sequence[Match]) -> list[Group]:
+        if not self.query.dedupe:
+            return [Group(match) for match in matches]
+        facts = {reading.source.path: reading.facts for reading in self.readings}
+        read_through = frozenset(
+            (reading.source.agent, reading.facts.conversation_id or "") for reading in self.readings if reading.outcome == "completed"
+        )
+        forked = lineage.parents((reading.source.agent, reading.facts) for reading in self.readings)
+        self.unread_lineage = lineage.unread(matches, facts, read_through)
+        place = {source: index for index, source in enumerate(self.made.sources)}
+        matches = sorted(matches, key=lambda m: (place[m.record.source], m.record.position, m.record.block))
+        return fold(matches, lineage.links(matches, forked, self._begins))
 
     def _begins(self, sharing: Mapping[str, Sequence[Record]]) -> dict[str, int | None]:
         """When each conversation's own records begin: those whose ids none of the others has. Reads their sources whole."""
@@ -268,7 +301,7 @@ class _Run:
             status=state,
             outcome=result,
             coverage=covered,
-            diagnostics=account.diagnostics(covered, self.made),
+            diagnostics=account.diagnostics(query, covered, self.made, state.conditions),
             next_actions=account.next_actions(query, found, state),
             match_count=self.results,
             elapsed_s=elapsed_s,
@@ -294,9 +327,11 @@ class _Run:
         outcomes = {reading.outcome for one in found for reading in one.readings}
         if "failed" in outcomes:
             yield "evidence_failure" if self.evidence_failed else "source_failure"
+        if self.broke:
+            yield "engine_failure"
         if "unsupported" in outcomes:
             yield "unsupported_store"
-        if "cancelled" in outcomes or self.unrouted or (self.cancelled() and len(self.readings) < len(self.made.sources)):
+        if "cancelled" in outcomes or self.unrouted or self.cut_short or (self.cancelled() and len(self.readings) < len(self.made.sources)):
             yield "cancelled"
         if self.query.effort == "targeted":
             yield "candidate_selection"
@@ -312,13 +347,6 @@ class _Run:
 
 def _whole(conversation: Conversation, read_through: set[Source]) -> bool:
     return all(source in read_through for source in conversation.sources)
-
-
-def _said(ranked: Iterable[Ranked]) -> Iterator[Record]:
-    """Every record of some results: those that represent them, and those that folded into them."""
-    for group, _ in ranked:
-        yield group.match.record
-        yield from group.folded
 
 
 def _finished(reading: Reading) -> SourceFinished:

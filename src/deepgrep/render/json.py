@@ -6,11 +6,14 @@ import json
 from collections.abc import Sequence
 
 from .. import wire
+from ..engine import refs
 from ..model import Result, Summary
 from ..typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ..schema import DocumentJson, SummaryJson
+    from ..engine.conversation import Conversation, Passage, Subagent
+    from ..model import Resume
+    from ..schema import DocumentJson, PassageJson, SummaryJson
 
 
 class Detail(NamedTuple):
@@ -45,6 +48,32 @@ def _summary(closing: Summary, detail: Detail) -> SummaryJson:
     if detail.profile:
         out["profile"] = wire.profile(closing)
     return out
+
+
+def passage_json(
+    found: Conversation, passage: Passage, subagents: Sequence[Subagent], command: Resume | None, notes: Sequence[str], home: str
+) -> str:
+    """A window of a conversation as one JSON document on one line."""
+    doc: PassageJson = {
+        "schema_version": wire.SCHEMA_VERSION,
+        "conversation": wire.conversation(found, subagents, command, home),
+        "hit": None,
+        "records": [wire.entry(one) for one in passage.entries],
+        "before": passage.before,
+        "after": passage.after,
+        "next": passage.next,
+        "notes": list(notes),
+    }
+    if found.hit_number is not None:
+        shown = [one["ref"] for one in doc["records"] if one["is_hit"]]
+        ref = shown[0] if shown else refs.ref(found.hit) if found.hit else ""
+        doc["hit"] = {"ref": ref, "number": found.hit_number, "moved": found.moved}
+    return _dumps(doc)
+
+
+def dumped(doc: object) -> str:
+    """A document of another command, on one line."""
+    return _dumps(doc)
 
 
 def _dumps(value: object) -> str:

@@ -182,7 +182,7 @@ def profile(summary: Summary, output_s: float) -> Iterator[str]:
     """Where the time went, a line a stage."""
     times, records = summary.profile, _section(summary.coverage, "records")
     reading_s = sum(times.reading_s.values())
-    yield f"{summary.elapsed_s:8.3f} s  in all, {_size(_section(summary.coverage, 'opened')['bytes'])} read"
+    yield f"{summary.elapsed_s:8.3f} s  in all, {size(_section(summary.coverage, 'opened')['bytes'])} read"
     yield f"{times.planning_s:8.3f} s  discovery and planning"
     yield f"{reading_s:8.3f} s  reading, all workers together; {records['probed']:,} lines probed"
     for store, seconds in sorted(times.reading_s.items(), key=lambda item: -item[1]):
@@ -236,7 +236,7 @@ def _selection(summary: Summary) -> str:
 def _read(summary: Summary) -> str:
     opened = _section(summary.coverage, "opened")
     prompts, bodies = opened["prompt_sources"], opened["conversation_sources"]
-    size = opened["bytes"]
+    read_bytes = opened["bytes"]
     parts = []
     if prompts or not bodies:
         parts.append(f"{prompts:,} prompt histor{'y' if prompts == 1 else 'ies'}")
@@ -244,14 +244,15 @@ def _read(summary: Summary) -> str:
         parts.append(_count(bodies, "conversation file"))
     elif summary.requested_effort == "prompt":
         parts.append("no conversation")
-    return f"read {' and '.join(parts)} ({_size(size)}) in {summary.elapsed_s:.2f} s"
+    return f"read {' and '.join(parts)} ({size(read_bytes)}) in {summary.elapsed_s:.2f} s"
 
 
-def _size(size: int) -> str:
+def size(number: int) -> str:
+    """A number of bytes as people read it."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= scale:
-            return f"{size / scale:.1f} {unit}"
-    return f"{size} B"
+        if number >= scale:
+            return f"{number / scale:.1f} {unit}"
+    return f"{number} B"
 
 
 _WHY: Mapping[str, str] = {

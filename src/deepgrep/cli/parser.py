@@ -1,0 +1,89 @@
+"""What every command's parser and run have in common: errors that name the closest flag, one message and status for misuse."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from ..engine.resolve import nearest
+from ..errors import UsageError
+from ..files import Unreadable
+from ..typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    Command = Callable[[Sequence[str]], int]
+
+# What a reader should know of a file that cannot be read.
+_WHY = {
+    "vanished": "it vanished while it was looked at",
+    "permission": "there is no permission to read it",
+    "changed_while_read": "it was rewritten while it was read; try again",
+    "undecodable": "it is damaged, or still being written",
+    "reader_crashed": "its content breaks the reader, which is a bug worth a report",
+    "zstd_not_installed": "it is compressed, and no zstd decoder is installed",
+    "apsw_not_installed": "it is a database, and apsw is not installed",
+    "encrypted": "it is encrypted",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with errors that name the closest flag, and examples at the end of its help."""
+
+    def __init__(self, command: str, usage: str, description: str, examples: str, closing: str = "") -> None:
+        super().__init__(
+            prog=f"deepgrep {command}",
+            usage=f"deepgrep {command} {usage}",
+            description=description,
+            epilog=f"examples:\n{examples.rstrip()}" + (f"\n\n{closing}" if closing else ""),
+            allow_abbrev=False,
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30, width=100),
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError instead of ending the process."""
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            word = unknown.split()[0]
+            what = f"unknown flag {word}{nearest(word, flags)}" if word.startswith("-") else f"one too many: {word}"
+            message = f"{what}; `{self.prog} --help` lists what it takes"
+        raise UsageError(message)
+
+
+def count(text: str) -> int:
+    """A whole number, 0 or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def add_home(group: argparse._ActionsContainer) -> None:
+    """The flag that every command that reads has."""
+    group.add_argument("--home", metavar="DIR", help="read DIR as if it were your home; your variables then do not count")
+
+
+def answered(command: Command, words: Sequence[str]) -> int:
+    """Run a command: misuse, and a file that cannot be read, become one message and status 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a locale that lacks a character must not end the answer
+    try:
+        status = command(words)
+        sys.stdout.flush()
+    except UsageError as error:
+        sys.stderr.write(f"deepgrep: {error}\n")
+        return 2
+    except Unreadable as error:
+        sys.stderr.write(f"deepgrep: the file cannot be read: {_WHY.get(error.code, error.code.replace('_', ' '))}\n")
+        return 2
+    except BrokenPipeError:
+        # The reader has all it wants. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return status
