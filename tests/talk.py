@@ -24,7 +24,8 @@ FUTURE_S = BASE_S + 40 * 86_400
 Json = dict[str, object]
 
 _LONG = "ok " + "word " * 700
-TEXTS = ("ok go", "ok  go", "ok go", "ok stop", "ok", "ok wait, and then go on with the rest of it", _LONG, _LONG.replace(" ", "\n "), _LONG + "end")
+_SHORT = ("ok go", "ok  go", "ok go", "ok stop", "ok", "ok wait, and then go on with the rest of it")
+TEXTS = (*_SHORT, _LONG, _LONG.replace(" ", "\n "), _LONG + "end")
 
 
 def stamp(second: float) -> str:
@@ -42,7 +43,7 @@ def thread(number: int) -> str:
 
 
 def claude_row(kind: str, text: str, second: float | None, session: str, *, uuid: str | None = None, **more: object) -> Json:
-    row: Json = {"type": kind, "sessionId": session, "parentUuid": None, "cwd": "/work/shop", **more}
+    row: Json = {"type": kind, "sessionId": session, "parentUuid": None, "cwd": "/src/shop", **more}
     row["message"] = {"role": kind, "content": text if kind == "user" else [{"type": "text", "text": text}]}
     if kind == "assistant":
         row["message"] |= {"id": f"m{uuid}", "model": "opus"}  # type: ignore[operator]
@@ -62,7 +63,7 @@ def codex_line(kind: str, payload: Json, second: float | None) -> Json:
 
 
 def codex_header(native: str, second: float, **more: object) -> Json:
-    return codex_line("session_meta", {"id": native, "timestamp": stamp(second), "cwd": "/work/shop", **more}, second)
+    return codex_line("session_meta", {"id": native, "timestamp": stamp(second), "cwd": "/src/shop", **more}, second)
 
 
 def codex_said(role: str, text: str, second: float | None, native: str | None = None) -> Json:
@@ -153,7 +154,7 @@ class Talks:
         for said in talk:
             if said.role == "user" and dice.random() < 0.8:
                 at_ms = 1000 * (BASE_S + (said.second or 0) + dice.choice((0, 0, 1)))
-                self.rows.append({"display": said.text, "timestamp": at_ms, "project": "/work/shop", "sessionId": session})
+                self.rows.append({"display": said.text, "timestamp": at_ms, "project": "/src/shop", "sessionId": session})
         if dice.random() < 0.4:  # a fork: the same rows under another id, and some of its own
             other = thread(next(self.numbers))
             marks = {"sessionKind": "bg"} if dice.random() < 0.5 else {}
@@ -165,7 +166,8 @@ class Talks:
     def _claude_rows(self, talk: list[_Said], session: str) -> list[Json]:
         rows: list[Json] = []
         for said in talk:
-            rows.append(claude_row(said.role, said.text, said.second, session, uuid=said.native, cwd=self.dice.choice(("/work/shop", "/work/inn"))))
+            cwd = self.dice.choice(("/src/shop", "/src/inn"))
+            rows.append(claude_row(said.role, said.text, said.second, session, uuid=said.native, cwd=cwd))
             if said.role == "user" and self.dice.random() < 0.2:
                 queued: Json = {"type": "queue-operation", "operation": "enqueue", "content": said.text, "sessionId": session}
                 rows.append(queued if said.second is None else {**queued, "timestamp": stamp(said.second)})
@@ -183,7 +185,7 @@ class Talks:
             before = before[: dice.randint(1, len(before))]
             copied = [codex_header(parent, began)] + [{**row, "timestamp": stamp(began)} for row in before]
         talk = [said._replace(second=None if said.second is None else said.second + began + 3) for said in self.talk()]
-        turn = codex_line("turn_context", {"cwd": dice.choice(("/work/shop", "/work/inn")), "model": "gpt", "turn_id": native}, began + 3)
+        turn = codex_line("turn_context", {"cwd": dice.choice(("/src/shop", "/src/inn")), "model": "gpt", "turn_id": native}, began + 3)
         own = self._codex_rows(talk)
         rows = [header, *copied, turn, *own]
         self.made.append((native, own))

@@ -34,6 +34,7 @@ _AT_ONCE = 16  # rows taken without a look at their size
 _LEAST_BYTES = 64 << 10  # of a batch, when a busy writer leaves little time
 _VALUE_BYTES = 256 << 10  # a longer value is read by itself, and held once
 _AHEAD = 128 << 10  # bytes read at once where pages are asked for one after another
+_IN_A_ROW = 4  # pages asked for one after another before that
 _TRIES = 40  # in a row without anything read, before a database is too busy to be read
 _LONGEST_PAUSE_S = 0.02
 _STEPS = 50_000  # of SQLite's machine between two looks at whether to go on: about a millisecond
@@ -122,6 +123,8 @@ class _Snapshot:
             self.signs = self._signs()
         except BaseException as error:
             self.close()
+            if isinstance(error, FileNotFoundError):
+                raise _Moved from error
             if isinstance(error, OSError):
                 raise Unreadable(code_of(error)) from error
             raise
@@ -266,7 +269,7 @@ class _Pages:
         self._is_log = bool(overlay and overlay.salts)
         self._block = memoryview(bytearray(_AHEAD))
         self._start = self._end = 0  # what the block holds of the database
-        self._last = -1
+        self._last, self._near = -1, 0  # offset asked for last, and how many in a row were just after the one before
 
     def xRead(self, amount: int, offset: int) -> bytes | memoryview:
         """Bytes of a page, from where its newest committed content stands. Only of the first page are parts asked for."""
@@ -296,9 +299,9 @@ class _Pages:
 
     def _database_read(self, amount: int, offset: int) -> bytes | memoryview:
         """From the file: with much of what follows, if what was asked for last was just before."""
-        near = 0 <= offset - self._last <= _AHEAD
+        self._near = self._near + 1 if 0 <= offset - self._last <= _AHEAD else 0
         self._last = offset
-        if not near or amount > _AHEAD:
+        if self._near < _IN_A_ROW or amount > _AHEAD:
             return self._snapshot.database.read(amount, offset)
         self._start = self._end = 0
         self._end = offset + self._snapshot.database.readinto(self._block, offset)
@@ -446,6 +449,7 @@ class Database:
             raise Unreadable(code_of(error)) from error
         self.rows_read = 0  # given out
         self.oversized = 0  # values given as None because they are longer than `VALUE_CAP`
+        self.was_opened = False
         self.reopened = 0  # times that a writer made what had been read worthless
         self._cancelled = cancelled
         self._snapshot: _Snapshot | None = None
@@ -570,6 +574,7 @@ class Database:
             if not self.reopened:
                 _settle(self.path)
             self._snapshot = _Snapshot(self.path)
+            self.was_opened = True
             self._snapshot.lay_over()
             self._connection = _connect(self._snapshot, self._cancelled)
         return self._connection

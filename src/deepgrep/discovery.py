@@ -66,7 +66,7 @@ def _places(entry: Entry, machine: Machine) -> tuple[tuple[Place, ...], bool]:
     missing = False
     seen: set[tuple[int, int]] = set()
     for root in entry.roots:
-        for path, prefix in _candidates(root, machine):
+        for path, prefix in candidates(root, machine):
             try:
                 status = os.stat(path)
             except (OSError, ValueError):
@@ -80,7 +80,7 @@ def _places(entry: Entry, machine: Machine) -> tuple[tuple[Place, ...], bool]:
     return tuple(places), missing
 
 
-def _candidates(root: Root, machine: Machine) -> Iterator[tuple[str, str]]:
+def candidates(root: Root, machine: Machine) -> Iterator[tuple[str, str]]:
     """Folders that may be this root: what the variable says and nothing else, or the usual places below the home."""
     given = machine.variables.get(root.variable, "") if root.variable else ""
     if given:

@@ -314,6 +314,19 @@ class Term(NamedTuple):
     text: str
 
 
+class Pattern(NamedTuple):
+    """Regular expressions, or with `fixed` literal texts, of which one must match within a line of the text.
+
+    `edges`: it must be whole words or the whole line. `inverted`: some line must match none; its spans are such lines.
+    """
+
+    texts: tuple[str, ...]
+    fixed: bool = False
+    case: Literal["exact", "ignore", "smart"] = "exact"  # smart: it counts where a text has a capital
+    edges: Literal["", "word", "line"] = ""
+    inverted: bool = False
+
+
 class Field(NamedTuple):
     """What a record, or the source or conversation it stands in, must say of itself. `name` is a key of `query.fields`.
 
@@ -349,7 +362,7 @@ class Any(NamedTuple):
     joint: str = "or"
 
 
-Tree = Term | Field | Not | All | Any
+Tree = Term | Pattern | Field | Not | All | Any
 EVERYTHING = All(())
 NOTHING = Any(())
 
@@ -371,6 +384,7 @@ class Query(NamedTuple):
     conversation_limit: int | None = None  # conversations that targeted effort may open; None at other efforts
     tree: Tree = EVERYTHING  # what the texts mean
     warnings: tuple[str, ...] = ()  # what in the texts looks like a mistake; shown where they were typed, and nowhere else
+    echoes: bool = True  # may this program's own output, found in transcripts, be returned?
 
 
 class Match(NamedTuple):

@@ -54,6 +54,7 @@ SEARCH: tuple[Option, ...] = (
     Option("conversation_limit", ("--conversation-limit",), "count", "with --deep: conversations to open (default: 25)", "N", group=EFFORT),
     Option("context", ("-C", "--context"), "count", "show N records before and after each result", "N", group=ANSWER),
     Option("dedupe", ("--no-dedupe",), "switch", "show every copy of an utterance", sets=False, group=ANSWER),
+    Option("echoes", ("--no-echoes",), "switch", "leave out what deepgrep itself printed into transcripts", sets=False, group=ANSWER),
 )
 _INFERRED = {"prompt": "prompts", "targeted": "all", "exhaustive": "prompts"}  # what the command line takes where no scope is given
 _USUAL_BOUND = ("conversation_limit", DEFAULT_LIMIT)

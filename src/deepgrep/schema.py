@@ -28,6 +28,7 @@ class Options(TypedDict, total=False):
     model: str
     dedupe: bool
     context: int
+    echoes: bool
     conversation_limit: int
 
 
@@ -114,6 +115,7 @@ class RequestJson(TypedDict):
     model: str | None
     dedupe: bool
     context: int
+    echoes: bool
     conversation_limit: int | None
 
 
@@ -438,6 +440,7 @@ class RemovalJson(TypedDict):
 class MissJson(TypedDict):
     """Why a search found nothing, with `--explain`: records in which each part of the text stands, and what the filters left out."""
 
+    sources: int
     terms: dict[str, int]
     text_matched: int
     removed: list[RemovalJson]

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .engine.conversation import Conversation, Entry, Subagent
-    from .schema import ConversationJson, EntryJson, ProfileJson, RecordJson, RequestJson, ResultJson, ResumeJson, SummaryJson
+    from .engine.miss import Miss
+    from .schema import ConversationJson, EntryJson, MissJson, ProfileJson, RecordJson, RequestJson, ResultJson, ResumeJson, SummaryJson
 
 SCHEMA_VERSION = 1
 
@@ -104,6 +105,7 @@ def request(query: Query) -> RequestJson:
         "model": _text(filters.model),
         "dedupe": query.dedupe,
         "context": query.context,
+        "echoes": query.echoes,
         "conversation_limit": query.conversation_limit,
     }
 
@@ -111,6 +113,16 @@ def request(query: Query) -> RequestJson:
 def profile(closing: Summary) -> ProfileJson:
     """Where the time of a run went."""
     return {**closing.profile._asdict(), "reading_s": dict(closing.profile.reading_s)}  # type: ignore[typeddict-item]
+
+
+def miss(found: Miss) -> MissJson:
+    """Why a search found nothing."""
+    return {
+        "sources": found.sources,
+        "terms": {clean(name): number for name, number in found.terms.items()},
+        "text_matched": found.text_matched,
+        "removed": [{"what": clean(one.what), "removed": one.removed, "alone": one.alone} for one in found.removed],
+    }
 
 
 def summary(closing: Summary) -> SummaryJson:
@@ -178,7 +190,7 @@ def entry(found: Entry) -> EntryJson:
     return {
         "number": found.number,
         "is_hit": found.is_hit,
-        **_neighbour(record),  # type: ignore[typeddict-item]
+        **_neighbour(record),
         "tool": _text(record.tool),
         "model": _text(record.model),
     }

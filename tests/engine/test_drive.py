@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -236,7 +237,7 @@ def test_cancelling_ends_soon_and_the_counts_add_up(home: Path, singly: None, mo
     assert time.monotonic() - asked_at[3] < 2  # generous: a loaded machine
     assert (ran.counts["cancelled"], ran.counts["attempted"], ran.counts["skipped"]) == (2, 2, ran.planned - 2)
     assert (ran.summary.status.state, ran.summary.completed_effort) == ("cancelled", None)
-    assert max(later - earlier for earlier, later in zip(asked_at[:3], asked_at[1:4])) < 1
+    assert max(later - earlier for earlier, later in itertools.pairwise(asked_at[:4])) < 1
 
 
 def test_closing_the_stream_early_leaves_no_process(home: Path, singly: None) -> None:
@@ -270,9 +271,11 @@ def test_ctrl_c_reaches_all_processes_and_gives_what_was_found(tmp_path: Path, o
         "    print('one', file=sys.stderr, flush=True)\n"
         "    return real(reading)\n"
         "engine._finished = told\n"
-        f"sys.exit(cli.run(['--home', {str(tmp_path)!r}, '--exhaustive', '--scope', 'all', '--json', '--workers', '3', '--agent', 'claude', 'ok']))\n"
+        f"words = ['--home', {str(tmp_path)!r}, '--exhaustive', '--scope', 'all', '--json', '--workers', '3', '--agent', 'claude', 'ok']\n"
+        "sys.exit(cli.run(words))\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], env=outside, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], env=outside, **streams, start_new_session=True) as process:  # type: ignore[call-overload]
         assert process.stdout
         assert process.stderr
         assert process.stderr.readline() == b"one\n"

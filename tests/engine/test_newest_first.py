@@ -13,8 +13,23 @@ from deepgrep.engine.read import Task, read
 from deepgrep.engine.resolve import query as request
 from deepgrep.model import Match, Source
 from talk import (
-    BASE_S, FUTURE_S, Json, Talks, claude_file, claude_row, codex_event, codex_file, codex_header, codex_line, codex_said, lay, place, run,
-    said, thread, touch,
+    BASE_S,
+    FUTURE_S,
+    Json,
+    Talks,
+    claude_file,
+    claude_row,
+    codex_event,
+    codex_file,
+    codex_header,
+    codex_line,
+    codex_said,
+    lay,
+    place,
+    run,
+    said,
+    thread,
+    touch,
 )  # fmt: skip
 
 DAY_S = 86_400
@@ -134,7 +149,7 @@ def test_spellings_in_one_file_do_not_hide_another(tmp_path: Path) -> None:
 
 
 def test_a_prompt_history_of_copies_does_not_use_up_the_limit(tmp_path: Path) -> None:
-    rows = [{"display": f"ok {n}", "timestamp": 1000 * (BASE_S + n), "project": "/work/shop", "sessionId": thread(2)} for n in range(40)]
+    rows = [{"display": f"ok {n}", "timestamp": 1000 * (BASE_S + n), "project": "/src/shop", "sessionId": thread(2)} for n in range(40)]
     body = [claude_row("user", f"ok {n}", n, thread(2), uuid=f"v{n}") for n in range(40)]
     body += [claude_row("assistant", f"ok then {n}", n + 0.5, thread(2), uuid=f"w{n}") for n in range(40)]
     body.sort(key=lambda row: str(row["timestamp"]))
@@ -146,7 +161,8 @@ def test_a_prompt_history_of_copies_does_not_use_up_the_limit(tmp_path: Path) ->
 
 @pytest.mark.parametrize("options", [{"project": "inn"}, {"since": "2026-01-02T00:08:20Z"}, {"until": "2026-01-02T00:05:00Z"}], ids=str)
 def test_filters_are_kept_while_reading_from_the_end(options: dict[str, object], tmp_path: Path) -> None:
-    rows = [claude_row("user", f"ok {n}", n, thread(1), uuid=f"u{n}", cwd="/work/inn" if n % 97 == 0 else "/work/shop") for n in range(1000)]
+    places_of = ["/src/shop" if n % 97 else "/src/inn" for n in range(1000)]
+    rows = [claude_row("user", f"ok {n}", n, thread(1), uuid=f"u{n}", cwd=cwd) for n, cwd in enumerate(places_of)]
     home = lay(tmp_path, {claude_file(thread(1)): rows})
     whole, cut = run(home, order="newest", **options), run(home, order="newest", limit=5, **options)
     assert len(cut.results) == 5
@@ -163,7 +179,8 @@ def test_undated_records_come_last_and_stop_nothing(tmp_path: Path) -> None:
 
 def test_ties_are_told_apart_in_one_way(tmp_path: Path) -> None:
     for number in range(5):
-        lay(tmp_path, {claude_file(thread(number)): [claude_row("user", f"ok {n}", 7, thread(number), uuid=f"{number}{n}") for n in range(5)]})
+        rows = [claude_row("user", f"ok {n}", 7, thread(number), uuid=f"{number}{n}") for n in range(5)]
+        lay(tmp_path, {claude_file(thread(number)): rows})
     whole = run(tmp_path, order="newest")
     for limit in range(1, 26):
         assert places(run(tmp_path, order="newest", limit=limit)) == places(whole)[:limit]
@@ -199,7 +216,8 @@ def forked(dice: random.Random) -> list[Json]:
         copied = turn < 3
         second = 9000.0 if copied else 9000 + turn * 10
         native = thread(3 + turn) if copied else thread(9000 + turn)
-        rows.append(codex_line("turn_context", {"cwd": f"/work/{dice.choice('abc')}", "model": f"m{dice.randint(1, 3)}", "turn_id": native}, second))
+        turn_context = {"cwd": f"/src/{dice.choice('abc')}", "model": f"m{dice.randint(1, 3)}", "turn_id": native}
+        rows.append(codex_line("turn_context", turn_context, second))
         for _ in range(dice.randint(0, 4)):
             role = dice.choice(("user", "assistant"))
             rows += [codex_said(role, "ok go", second), codex_event(role, "ok go", second)]

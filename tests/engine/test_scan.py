@@ -41,15 +41,14 @@ def test_a_scan_loses_nothing_of_what_a_drained_run_gives(seed: int, tmp_path: P
     group = {place(record): index for index, result in enumerate(drained.results) for record in (result.record, *result.folded)}
     given = [group[place(result.record)] for result in scanned.results]
     assert set(given) == set(group.values())
-    assert [result for result in scanned.results if result.record.speaker != "person"].__len__() == sum(
-        result.record.speaker != "person" for result in drained.results
-    )
+    theirs, ours = ([r for r in ran.results if r.record.speaker != "person"] for ran in (scanned, drained))
+    assert len(theirs) == len(ours)
 
 
 def test_a_row_stands_for_one_prompt_only(tmp_path: Path) -> None:
     """One session in two files: the row pairs with either, and the other is an utterance of its own."""
     session = thread(1)
-    row = {"display": "ok go", "timestamp": 1000 * (BASE_S + 20), "project": "/work/shop", "sessionId": session}
+    row = {"display": "ok go", "timestamp": 1000 * (BASE_S + 20), "project": "/src/shop", "sessionId": session}
     home = lay(
         tmp_path,
         {

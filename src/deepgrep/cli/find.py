@@ -20,7 +20,7 @@ from ..render.text import size
 from ..text import rfc3339, visible
 from ..typed import NamedTuple
 from ..wire import SCHEMA_VERSION, shown
-from .parser import Parser, add_home, answered
+from .parser import Parser, add_agent, add_home, answered
 
 Test = Callable[[Source], bool]
 ROLES = ("prompts", "transcript")
@@ -57,8 +57,8 @@ def parser() -> argparse.ArgumentParser:
     which = made.add_argument_group("which files")
     which.add_argument("-e", "--extension", action="append", default=[], metavar="EXT", help="only with this ending; repeatable")
     which.add_argument("-t", "--type", metavar="ROLE", help=f"only of this role: {', '.join(ROLES)}")
-    which.add_argument("-a", "--agent", action="append", default=[], metavar="AGENT", help=f"only this agent: {', '.join(AGENT_IDS)}; repeatable")
-    which.add_argument("--store", action="append", default=[], metavar="STORE", help="only this store, as `deepgrep stores` lists them; repeatable")
+    add_agent(which)
+    which.add_argument("--store", action="append", default=[], metavar="STORE", help="only this store of `deepgrep stores`; repeatable")
     which.add_argument("--changed-within", metavar="WHEN", help="only changed since then: 2026-01-31, yesterday, 12h, 7d")
     which.add_argument("--changed-before", metavar="WHEN", help="only last changed before then")
     output = made.add_argument_group("output")
@@ -111,7 +111,8 @@ def _check_stores(stores: Sequence[str]) -> None:
         owner = name.partition(".")[0]
         known = [store.id for store in agent(owner).stores] if owner in AGENT_IDS else AGENT_IDS
         if name not in known or "." not in name:
-            raise UsageError(f"unknown store {name!r}: `deepgrep stores` lists them" + (f"; of {owner}: {', '.join(known)}" if owner in AGENT_IDS else ""))
+            those = f"; of {owner}: {', '.join(known)}" if owner in AGENT_IDS else ""
+            raise UsageError(f"unknown store {name!r}: `deepgrep stores --all` lists them{those}")
 
 
 def _tests(options: argparse.Namespace) -> Iterator[Test]:

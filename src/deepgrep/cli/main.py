@@ -6,14 +6,25 @@ import sys
 
 from .. import __version__
 
-HELP = """\
+COMMANDS = {  # in the order of the help; each is a module of this package, imported when it is used
+    "search": "find records by text, place and time",
+    "grep": "print the lines that match a pattern, as ripgrep would",
+    "find": "list the files of agents' histories",
+    "show": "a record in its conversation, or a conversation",
+    "resume": "the agent's own command that goes back into a conversation",
+    "stores": "which agents are known, found and readable here",
+    "doctor": "parse everything, and say what is damaged or unknown",
+    "explain": "what a search means and would read",
+    "fields": "what a query may name before a colon",
+    "completion": "a script that completes commands in bash, zsh or fish",
+}
+HELP = f"""\
 Search what you asked coding agents, and what they did, in the histories they leave on this machine.
 
 usage: deepgrep COMMAND [OPTION...] [TEXT...]
 
 commands:
-  search   find records by text, place and time
-
+{"".join(f"  {name:<10}  {text}" + chr(10) for name, text in COMMANDS.items())}
 options:
   -h, --help     show this help; `deepgrep COMMAND --help` shows a command's
   -V, --version  show the version
@@ -22,29 +33,43 @@ examples:
   deepgrep search flaky test                       what you typed, from prompt histories
   deepgrep search --exhaustive --scope all "connection pool"
   deepgrep search --since 7d --project shop --json deploy
+  deepgrep show REF                                the conversation around a result; --refs shows refs
 """
-COMMANDS = ("search",)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command. Returns its exit status; see `engine` for their meaning."""
     words = sys.argv[1:] if argv is None else argv
-    if not words or words[0] in ("-h", "--help", "help"):
+    if not words or words[0] in ("-h", "--help"):
         sys.stdout.write(HELP)
         return 0 if words else 2
+    if words[0] == "help":
+        return main([words[1], "--help"] if words[1:2] and words[1] in COMMANDS else ["--help"])
     if words[0] in ("-V", "--version"):
         sys.stdout.write(f"deepgrep {__version__}\n")
         return 0
     if words[0] not in COMMANDS:
         return _unknown(words)
-    from .search import run  # deferred: --help and --version must not wait for the engine
+    from importlib import import_module  # deferred: --help and --version must wait for no command
 
-    return run(words[1:])
+    status: int = import_module(f".{words[0]}", __package__).run(words[1:])
+    return status
 
 
 def _unknown(words: list[str]) -> int:
     from shlex import join
 
-    what = "option" if words[0].startswith("-") else "command"
-    sys.stderr.write(f"deepgrep: unknown {what} {words[0]!r}; to search for it, write: {join(['deepgrep', 'search', *words])}\n")
+    close = _close(words[0])
+    if words[0].startswith("-"):
+        said = f"unknown option {words[0]!r}"
+    else:
+        said = f"unknown command {words[0]!r}" + (f" (did you mean {close}?)" if close else "")
+    sys.stderr.write(f"deepgrep: {said}; to search for it, write: {join(['deepgrep', 'search', *words])}\n")
     return 2
+
+
+def _close(word: str) -> str | None:
+    """The command that a word nearly spells."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word.lower(), list(COMMANDS), n=1, cutoff=0.6)), None)

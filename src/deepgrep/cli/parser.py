@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from ..engine.resolve import nearest
 from ..errors import UsageError
 from ..files import Unreadable
+from ..registry import AGENT_IDS
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ class Parser(argparse.ArgumentParser):
         unknown = message.removeprefix("unrecognized arguments: ")
         if unknown != message:
             word = unknown.split()[0]
-            what = f"unknown flag {word}{nearest(word, flags)}" if word.startswith("-") else f"one too many: {word}"
-            message = f"{what}; `{self.prog} --help` lists what it takes"
+            hint = "a text that begins with a dash goes after --" if self.prog.endswith(("search", "explain", "grep")) else ""
+            what = f"unknown flag {word}{nearest(word, flags)}" if word.startswith("-") else f"one argument too many: {word}"
+            message = f"{what}; {hint or f'`{self.prog} --help` lists what it takes'}"
         raise UsageError(message)
 
 
@@ -60,6 +62,12 @@ def count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
     return int(text)
+
+
+def add_agent(group: argparse._ActionsContainer) -> None:
+    """The flag that chooses agents."""
+    known = ", ".join(AGENT_IDS)
+    group.add_argument("-a", "--agent", action="append", default=[], metavar="AGENT", help=f"only this agent: {known}; repeatable")
 
 
 def add_home(group: argparse._ActionsContainer) -> None:
@@ -81,9 +89,17 @@ def answered(command: Command, words: Sequence[str]) -> int:
         sys.stderr.write(f"deepgrep: the file cannot be read: {_WHY.get(error.code, error.code.replace('_', ' '))}\n")
         return 2
     except BrokenPipeError:
-        # The reader has all it wants. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # the reader has all it wants
         return 0
+    except OSError as error:  # the engine raises none: what is on disk becomes Unreadable, or a count
+        drop_output()
+        sys.stderr.write(f"deepgrep: the answer could not be written: {error.strerror or error}\n")
+        return 2
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def drop_output() -> None:
+    """Send what is left to nowhere: Python would complain once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,55 +12,45 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 
 from ..engine.drive import command_line
-from ..engine.resolve import nearest, query
+from ..engine.resolve import query
 from ..engine.search import search
 from ..errors import UsageError
 from ..library import machine
-from ..model import Event, Finished, Query, Result, SourceFinished, Started, Summary
+from ..model import Event, Finished, Query, Result, Source, SourceFinished, Started, Summary
 from ..options import SEARCH, Option
 from ..render.style import style, width
-from ..render.text import Page, closing, flat, grouped, profile
-from ..typed import TYPE_CHECKING
+from ..render.text import Page, closing, flat, grouped, missed, profile
 from ..wire import exit_status
-
-if TYPE_CHECKING:
-    from typing import NoReturn
+from .parser import Parser, drop_output
 
 _PROGRESS_AFTER_S = 0.5
 _PROGRESS_EVERY_S = 0.1
 _FLUSH_EVERY_S = 0.05
 
-
-class _Parser(argparse.ArgumentParser):
-    """argparse with errors that name the closest flag."""
-
-    def error(self, message: str) -> NoReturn:
-        flags = [flag for action in self._actions for flag in action.option_strings]
-        unknown = message.removeprefix("unrecognized arguments: ")
-        if unknown != message:
-            word = unknown.split()[0]
-            message = f"unknown flag {word}{nearest(word, flags)}; a text that begins with a dash goes after --"
-        raise UsageError(message)
+_DESCRIBED = """\
+Find records whose text holds every TEXT. Several words are several terms; "quoted words" are one phrase;
+`deepgrep fields` lists what else a query may ask."""
+_EXAMPLES = """\
+  deepgrep search flaky test                          what you typed, from prompt histories
+  deepgrep search --exhaustive --scope all "connection pool"
+  deepgrep search --since 7d --project shop --json deploy
+  deepgrep search 'agent:codex (deploy OR release) NOT staging'"""
+_STATUS = "exit status: 0 found, 1 nothing found, 2 wrong usage or a source could not be read, 130 cancelled"
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(
+    command: str = "search", described: str = _DESCRIBED, examples: str = _EXAMPLES, status: str = _STATUS
+) -> argparse.ArgumentParser:
     """The parser, made from the option table and the flags that only a terminal knows."""
-    made = _Parser(
-        prog="deepgrep search",
-        usage="deepgrep search [OPTION...] [--] [TEXT...]",
-        description="Find records whose text holds every TEXT. Several words are several terms; \"quoted words\" are one phrase.",
-        epilog="exit status: 0 found, 1 nothing found, 2 wrong usage or a source could not be read, 130 cancelled",
-        allow_abbrev=False,
-        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=30, width=100),
-    )
+    made = Parser(command, "[OPTION...] [--] [TEXT...]", described, examples, status)
     groups: dict[str, argparse._ArgumentGroup] = {}
     for option in SEARCH:
         group = groups.get(option.group) or groups.setdefault(option.group, made.add_argument_group(option.group))
-        _add(group, option)
+        add_option(group, option)
     answer = groups["the answer"]
     answer.add_argument("--no-group", action="store_true", help="one line for each result instead of grouping by conversation")
     answer.add_argument("--refs", action="store_true", help="show each result's ref")
-    answer.add_argument("--explain", action="store_true", help="show the parts of each result's relevance")
+    answer.add_argument("--explain", action="store_true", help="say why each result matched and ranks where it does; or why there is none")
     output = made.add_argument_group("output")
     forms = output.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="one JSON document")
@@ -74,7 +64,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def _add(group: argparse._ArgumentGroup, option: Option) -> None:
+def add_option(group: argparse._ArgumentGroup, option: Option) -> None:
+    """Give a parser one control of the table."""
     if option.shape == "switch":
         group.add_argument(*option.flags, dest=option.flags[-1], action="store_const", const=True, help=option.help)
     elif option.shape == "list":
@@ -93,23 +84,27 @@ def _count(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from error
 
 
-def requested(words: Sequence[str]) -> tuple[Query, argparse.Namespace]:
-    """The query that some words ask for. Raises UsageError."""
+def requested(words: Sequence[str], of: argparse.ArgumentParser | None = None) -> tuple[Query, argparse.Namespace]:
+    """The query that some words ask for, by this parser or that of a search. Raises UsageError."""
     words = list(words)
     cut = words.index("--") if "--" in words else len(words)
-    options = parser().parse_intermixed_args(words[:cut])
+    options = (of or parser()).parse_intermixed_args(words[:cut])
     if options.workers is not None and options.workers < 1:
         raise UsageError("--workers must be at least 1: leave it out to let the work decide")
     texts = [*options.texts, *words[cut + 1 :]]
+    return query(texts, surface="cli", **chosen(options, SEARCH)), options  # type: ignore[arg-type]
+
+
+def chosen(options: argparse.Namespace, table: Sequence[Option]) -> dict[str, object]:
+    """What the parsed flags of a table ask for. Raises UsageError where two say different things."""
     fields: dict[str, object] = {}
-    for option in SEARCH:
+    for option in table:
         if option.shape == "switch":
             if getattr(options, option.flags[-1]):
                 _set(fields, option, option.sets)
         elif (value := getattr(options, option.field)) not in (None, []):
             _set(fields, option, value)
-    fields.setdefault("context", 0)
-    return query(texts, surface="cli", **fields), options  # type: ignore[arg-type]
+    return fields
 
 
 def _set(fields: dict[str, object], option: Option, value: object) -> None:
@@ -118,7 +113,7 @@ def _set(fields: dict[str, object], option: Option, value: object) -> None:
     fields[option.field] = value
 
 
-class _Interrupt:
+class Interrupt:
     """Ctrl-C once: stop reading and say what was found. Twice: end at once."""
 
     def __init__(self) -> None:
@@ -133,7 +128,7 @@ class _Interrupt:
         self.asked = True
 
 
-class _Progress:
+class Progress:
     """A line on stderr that says how far reading is: only on a terminal, only after half a second."""
 
     def __init__(self, wanted: bool) -> None:
@@ -177,17 +172,17 @@ def run(words: Sequence[str]) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a locale that lacks a character must not end the answer
     for warning in made.warnings:
         sys.stderr.write(f"deepgrep: {warning}\n")
-    interrupt = _Interrupt()
+    interrupt = Interrupt()
     previous = signal.signal(signal.SIGINT, interrupt.handle)
-    progress = _Progress(not options.no_progress)
+    progress = Progress(not options.no_progress)
     try:
         events = search(made, where, cancelled=interrupt, driver=command_line(options.workers))
-        return _print(_watched(events, progress), made, options, where.home)
+        return _print(watched(events, progress), made, options, where.home)
     except BrokenPipeError:
-        _drop_output()  # the reader has all it wants
+        drop_output()  # the reader has all it wants
         return 0
     except OSError as error:  # the engine raises none: what is on disk is counted
-        _drop_output()
+        drop_output()
         sys.stderr.write(f"deepgrep: the answer could not be written: {error.strerror or error}\n")
         return 2
     finally:
@@ -195,12 +190,8 @@ def run(words: Sequence[str]) -> int:
         signal.signal(signal.SIGINT, previous)
 
 
-def _drop_output() -> None:
-    """Send what is left to nowhere: Python would complain once more when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _watched(events: Iterator[Event], progress: _Progress) -> Iterator[Event]:
+def watched(events: Iterator[Event], progress: Progress) -> Iterator[Event]:
+    """The events as they come, with progress shown in between."""
     for event in events:
         progress.see(event)
         if not isinstance(event, (Started, SourceFinished)):
@@ -210,13 +201,16 @@ def _watched(events: Iterator[Event], progress: _Progress) -> Iterator[Event]:
 
 def _print(events: Iterator[Event], made: Query, options: argparse.Namespace, home: str) -> int:
     if options.json or options.ndjson:
-        return _print_json(events, options, home)
+        return _print_json(events, made, options, home)
     out, variables = sys.stdout, os.environ
     look, flags = style(options.color, out, variables), ("--home", options.home) if options.home else ()
     page = Page(look, width(out, variables), home, time.time(), options.explain, options.refs, flags)
     held: list[Result] = []
+    read: list[Source] = []
     began = time.monotonic()
     for event in events:
+        if options.explain and isinstance(event, SourceFinished):
+            read.append(event.source)
         if isinstance(event, Result):
             if options.no_group or made.order == "scan":
                 _write(flat(event, page))
@@ -228,6 +222,10 @@ def _print(events: Iterator[Event], made: Query, options: argparse.Namespace, ho
             if event.summary.match_count:
                 sys.stdout.write("\n")
             _write(closing(event.summary, page))
+            if options.explain and not event.summary.match_count:
+                from ..engine.miss import miss
+
+                _write(missed(miss(made, read), page))
             sys.stdout.flush()
             if options.profile:
                 output_s = time.monotonic() - began - event.summary.elapsed_s
@@ -241,14 +239,17 @@ def _write(lines: Iterator[str]) -> None:
         sys.stdout.write(line + "\n")
 
 
-def _print_json(events: Iterator[Event], options: argparse.Namespace, home: str) -> int:
+def _print_json(events: Iterator[Event], made: Query, options: argparse.Namespace, home: str) -> int:
     from ..render.json import Detail, document, result_line, summary_line  # deferred: people read text
 
     detail, flushed = Detail(options.explain, options.profile), 0.0
     held: list[Result] = []
+    read: list[Source] = []
     closed: Summary | None = None
     out = sys.stdout.buffer
     for event in events:
+        if options.explain and isinstance(event, SourceFinished):
+            read.append(event.source)
         if isinstance(event, Result):
             if options.json:
                 held.append(event)
@@ -261,6 +262,10 @@ def _print_json(events: Iterator[Event], options: argparse.Namespace, home: str)
             closed = event.summary
     if closed is None:
         return 2
+    if options.explain and not closed.match_count:
+        from ..engine.miss import miss  # deferred: only a miss that is to be explained pays for it
+
+        detail = detail._replace(miss=miss(made, read))
     out.write((document(held, closed, home, detail) if options.json else summary_line(closed, detail)).encode() + b"\n")
     out.flush()
     return exit_status(closed)

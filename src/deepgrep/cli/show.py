@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 
-from ..engine.conversation import Conversation, Passage, Window, opened, way_back
+from ..engine.conversation import Conversation, Window, opened, way_back
 from ..engine.resolve import choices
 from ..engine.target import Target
 from ..errors import NotFound, UsageError
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     made.add_argument("name", metavar="REF|ID|PATH", help="a ref, a conversation's id or the start of one, or a file of a history")
     which = made.add_argument_group("which records")
-    which.add_argument("-C", "--context", type=count, metavar="N", help=f"records on each side of the one that a ref names (default: {_AROUND})")
+    which.add_argument("-C", "--context", type=count, metavar="N", help=f"records on each side of a ref's (default: {_AROUND})")
     which.add_argument("--whole", action="store_true", help="the whole conversation, tools' texts unfolded")
     which.add_argument("--from", dest="first", type=count, metavar="NUMBER", help="from this record on")
     which.add_argument("-n", "--limit", type=count, metavar="N", help="with --from, an id or a file: at most so many records")
@@ -110,7 +110,7 @@ def _notes(found: Conversation, named: Target) -> Iterator[str]:
         yield named.why
     if named.looked.sources:
         read = named.looked
-        yield f"no name proves this id; {read.sources:,} file{'' if read.sources == 1 else 's'} ({read.bytes:,} B) were looked into to find it"
+        yield f"no name proves this id: looked into {read.sources:,} file{'' if read.sources == 1 else 's'} ({read.bytes:,} B) to find it"
 
 
 def _rendered(form: str, sheet: Sheet) -> Iterator[str]:

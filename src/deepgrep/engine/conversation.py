@@ -183,7 +183,8 @@ class Conversation:
                     out[row] = best
         several = len({rows.source[row] for row in belongs}) > 1
         doubled = {rows.said[row] for row in belongs if rows.channel[row] or several}
-        stubs = {identity(stub): (row, stub) for row in belongs if row not in out and rows.said[row] in doubled for stub in [self._stub(row)]}
+        unsure = (row for row in belongs if row not in out and rows.said[row] in doubled)
+        stubs = {identity(stub): (row, stub) for row in unsure for stub in [self._stub(row)]}
         for group in fold([Match(stub, ()) for _, stub in stubs.values()]):
             kept = stubs[identity(group.match.record)][0]
             out.update({stubs[identity(other)][0]: kept for other in group.folded})
@@ -285,7 +286,8 @@ class Conversation:
             return ()
         stores = [store for store in loaded(found[0]).stores if store.reader and store.role == "transcript" and "agent" in store.speakers]
         listed = listing(found[0], stores).sources
-        return tuple(Subagent(s.stem, s) for s in listed if native in s.key.split("/")[:-1] and s.path not in {o.path for o in self.sources})
+        own = {source.path for source in self.sources}
+        return tuple(Subagent(source.stem, source) for source in listed if native in source.key.split("/")[:-1] and source.path not in own)
 
 
 class _Again:
@@ -318,7 +320,7 @@ def opened(text: str, machine: Machine) -> tuple[Conversation, Target]:
         if whole.hit is not None:
             whole.moved = found.moved
             return whole, named
-        return found, named._replace(why="this prompt is not in its conversation's transcript: these are its neighbours in the prompt history")
+        return found, named._replace(why="its conversation's transcript does not hold this prompt: these are its neighbours in the history")
     return found, named
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import EngineError
-from ..model import Action, Diagnostic, Effort, Field, Query, Reading, Source, Status
+from ..model import Action, Diagnostic, Effort, Field, Query, Reading, Source, Status, Summary
 from ..query.parse import has_fields
 from ..typed import NamedTuple
 from .plan import AgentPlan, Plan
@@ -31,6 +31,7 @@ SOURCE_COUNTS = (
     "discovered", "eligible", "planned", "attempted", "completed", "bounded", "unsupported", "failed", "cancelled", "skipped",
 )  # fmt: skip
 SKIPS = ("malformed", "torn_tail", "oversized", "undecodable", "unknown_shape")
+WITHHELD = ("context", "echo")
 CONVERSATION_COUNTS = (
     "eligible", "selected", "completed", "ambiguous", "stale", "unreadable", "unresolved", "budget_exhausted", "unroutable", "undecided",
 )  # fmt: skip
@@ -53,6 +54,8 @@ _SAYS: Mapping[str, tuple[str, str]] = {
     "replaced": ("info", "{} line[s] [holds|hold] bytes that are not UTF-8; they were replaced"),
     "context": ("info", "{} match[|es] in injected context [was|were] left out; ask with --kind context"),
     "field_near_miss": ("warning", "{} word[s] [looks|look] like a misspelt field and [was|were] searched as text"),
+    "response_truncated": ("warning", "{} result[s] [was|were] left out of this answer to keep it within its budget"),
+    "echo": ("info", "{} match[|es] in this program's own output [was|were] left out"),
     "unresolved": ("info", "{} selected conversation[s] [has|have] no transcript any more"),
     "stale": ("warning", "{} selected conversation[s] [leads|lead] to a file that is another's"),
     "ambiguous": ("warning", "{} selected conversation[s] [has|have] more than one transcript"),
@@ -111,7 +114,8 @@ def _part(query: Query, account: Account, folded: int) -> dict[str, dict[str, ob
     skipped = {name: counts["skip." + name] for name in SKIPS}
     skipped |= {name[5:]: n for name, n in sorted(counts.items()) if name.startswith("skip.")}
     records: dict[str, object] = {name: counts[name] for name in ("probed", "decoded", "matched")}
-    records |= {"folded": folded, "skipped": skipped, "withheld": {"context": counts["withheld.context"]}, "replaced": counts["replaced"]}
+    withheld = {name: counts["withheld." + name] for name in WITHHELD}
+    records |= {"folded": folded, "skipped": skipped, "withheld": withheld, "replaced": counts["replaced"]}
     return {
         "sources": dict(sources),
         "records": records,
@@ -183,7 +187,7 @@ def _sum(parts: Iterable[Mapping[str, Mapping[str, object]]]) -> dict[str, objec
 
 def _zeros() -> dict[str, dict[str, object]]:
     records: dict[str, object] = {"probed": 0, "decoded": 0, "matched": 0, "folded": 0}
-    records |= {"skipped": dict.fromkeys(SKIPS, 0), "withheld": {"context": 0}, "replaced": 0}
+    records |= {"skipped": dict.fromkeys(SKIPS, 0), "withheld": dict.fromkeys(WITHHELD, 0), "replaced": 0}
     return {
         "sources": dict.fromkeys(SOURCE_COUNTS, 0), "records": records,
         "conversations": dict.fromkeys(CONVERSATION_COUNTS, 0), "opened": dict.fromkeys(OPENED, 0),
@@ -210,6 +214,20 @@ def status(conditions: Iterable[str]) -> Status:
         if asked and PRECEDENCE.index(asked) < PRECEDENCE.index(state):
             state, reason = asked, name
     return Status(state, reason, tuple(held))
+
+
+def truncated(summary: Summary, left_out: int) -> Summary:
+    """The summary of an answer that an output budget cut by so many results. None left out, or said already: as it is."""
+    if left_out < 1 or "response_truncated" in summary.status.conditions:
+        return summary
+    said = Diagnostic("response_truncated", "warning", _said(_SAYS["response_truncated"][1], left_out), left_out)
+    return summary._replace(
+        status=status((*summary.status.conditions, "response_truncated")), diagnostics=_worst_first((*summary.diagnostics, said))
+    )
+
+
+def _worst_first(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(sorted(found, key=lambda d: (("error", "warning", "info").index(d.severity), d.code)))
 
 
 def outcome(effort: Effort, results: int, state: Status, covered: Coverage) -> str:
@@ -253,7 +271,7 @@ def diagnostics(query: Query, covered: Coverage, plan: Plan, conditions: Iterabl
         if count:
             severity, message = _SAYS.get(code, ("info", f"{{}} record[s] [was|were] skipped: {code}"))
             out.append(Diagnostic(code, severity, _said(message, count), count))  # type: ignore[arg-type]
-    return tuple(sorted(out, key=lambda d: (("error", "warning", "info").index(d.severity), d.code)))
+    return _worst_first(out)
 
 
 _BY_NUMBER = re.compile(r"\[([^\]|]*)(?:\|([^\]]*))?\]")

@@ -85,7 +85,10 @@ def chunks(tasks: Sequence[Task]) -> list[list[int]]:
 
 
 class _Worker:
-    """A process, the parent's ends of its pipes, and the chunks it was given and has not finished. Pipes, not sockets: no search opens one."""
+    """A process, the parent's ends of its pipes, and the chunks it was given and has not finished.
+
+    Pipes, not sockets: no search opens one.
+    """
 
     def __init__(self, context: BaseContext, tasks: Sequence[Task]) -> None:
         asked, self.asks = context.Pipe(duplex=False)

@@ -181,16 +181,15 @@ class Seen:
         rows = {_row(one) for one in (record, *group.folded)} - {None}
         known = not self._rows.isdisjoint(rows)
         self._rows |= rows
-        if record.inherited_from is not None:
-            self._own[_what(record.conversation_id, record)] += not known
-            parents = _what(record.inherited_from, record)
-            taken[parents] += 1
-            return known or taken[parents] <= max(self._own[parents], self._taken[parents])
-        if known:
-            return True
+        if known or record.native_id is not None:
+            return known
         own = _what(record.conversation_id, record)
         self._own[own] += 1
-        return self._own[own] <= self._taken[own]
+        if record.inherited_from is None:
+            return self._own[own] <= self._taken[own]
+        parents = _what(record.inherited_from, record)
+        taken[parents] += 1
+        return taken[parents] <= max(self._own[parents], self._taken[parents])
 
 
 def _what(conversation_id: str | None, record: Record) -> int:

@@ -104,7 +104,8 @@ def implementations() -> dict[str, str]:
 
     from sys import version_info
 
-    zstd = "the standard library's" if version_info >= (3, 14) else installed_version("backports.zstd", "none: compressed files are not read")
+    own = version_info >= (3, 14)
+    zstd = "the standard library's" if own else installed_version("backports.zstd", "none: compressed files are not read")
     return {
         "byte search": engine() if engine() != "stdlib" else "the standard library's: the same answers, slower",
         "json": installed_version("orjson", "the standard library's: the same answers, slower"),

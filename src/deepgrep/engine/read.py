@@ -111,7 +111,7 @@ def read(task: Task, cancelled: Cancelled = lambda: False) -> Reading:
     bytes_read = work.file.bytes_read if work.file else work.database_bytes
     matches, let_go = work.titled(), work.held.let_go()
     times_s = (perf_counter() - began, work.decoding_s, work.matching_s)
-    counts, opened = dict(work.counts), work.file is not None or work.database_bytes > 0
+    counts, opened = dict(work.counts), work.file is not None or work.opened_database
     return Reading(task.source, outcome, reason, opened, bytes_read, counts, matches, work.facts, let_go, times_s)  # type: ignore[arg-type]
 
 
@@ -122,7 +122,7 @@ class _Work:
         self.task, self.store, self.cancelled = task, store, cancelled
         self.compiled = _compiled(task.query, store.id, task.probing)
         self.file: OpenFile | None = None
-        self.database_bytes = 0  # read of a database's files
+        self.opened_database, self.database_bytes = False, 0  # bytes read of a database's files
         self.stopped = self.bounded = False
         self.decoding_s = self.matching_s = 0.0
         self.counts: Counter[str] = Counter()
@@ -158,7 +158,7 @@ class _Work:
             self.take(reader.decode(database, Candidates(found), self.task.source))
         finally:
             database.close()
-            self.database_bytes = database.bytes_read
+            self.opened_database, self.database_bytes = database.was_opened, database.bytes_read
             self.counts["probed"] += database.rows_read
             if database.oversized:
                 self.counts["skip.oversized"] += database.oversized
@@ -191,6 +191,10 @@ class _Work:
             spans = match(record.text)
             if spans is None:
                 continue
+            if why_not is None and not query.echoes:
+                from .echo import is_echo  # deferred: most searches take everything
+
+                why_not = "echo" if is_echo(record) else None
             if why_not:
                 self.counts["withheld." + why_not] += 1
             else:
@@ -477,13 +481,16 @@ class Whole:
     `facts` and `bytes_read` are known when the last record has been given.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, reader: Lines | None = None) -> None:
         self.source = source
         self.facts = Facts()
         self.bytes_read = 0
+        self._reader = reader  # in place of the store's own
 
     def __iter__(self) -> Iterator[Record]:
         store = registry.store(self.source.store)
+        if self._reader:
+            store = store._replace(reader=self._reader)
         if store.reader is None:
             raise Unsupported(store.unsupported or "unsupported_format")
         task = Task(_EVERY_RECORD, self.source, probing=False)
@@ -491,7 +498,7 @@ class Whole:
             yield from self._rows(task, store.reader) if isinstance(store.reader, Rows) else self._file(task, store)
         except (Unreadable, GeneratorExit):
             raise
-        except Exception as error:  # noqa: BLE001 - as in `read`: a reader that breaks on some content is no crash of ours
+        except Exception as error:
             raise Unreadable("reader_crashed") from error
 
     def _file(self, task: Task, store: Store) -> Iterator[Record]:

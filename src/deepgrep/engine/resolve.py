@@ -18,11 +18,12 @@ from ..model import (
     Effort,
     Field,
     Filters,
+    Pattern,
     Query,
     Scope,
     Tree,
 )  # fmt: skip
-from ..query.parse import has_fields, parse, terms
+from ..query.parse import Parsed, has_fields, parse, terms
 from ..registry import AGENT_IDS
 from ..typed import TYPE_CHECKING
 from .route import DEFAULT_LIMIT
@@ -76,11 +77,13 @@ def query(
     model: str | None = None,
     dedupe: bool = True,
     context: int = 0,
+    echoes: bool = True,
     conversation_limit: int | None = None,
+    pattern: Pattern | None = None,
 ) -> Query:
-    """A request as every surface makes it. Raises UsageError, one line that names the fix."""
-    texts = tuple(texts)
-    tree, warnings = parse(texts, literal=literal, any_term=any, choices=_CHOICES)
+    """A request as every surface makes it; with `pattern`, for that instead of texts. Raises UsageError, one line that names the fix."""
+    texts = tuple(texts) if pattern is None else pattern.texts
+    tree, warnings = Parsed(pattern) if pattern else parse(texts, literal=literal, any_term=any, choices=CHOICES)
     if has_fields(tree):
         tree, said = _without_controls(tree)
         effort, scope = _agreed("effort", effort, said.get("depth")), _agreed("scope", scope, said.get("scope"))
@@ -113,10 +116,10 @@ def query(
     elif conversation_limit is not None:
         raise UsageError("--conversation-limit bounds what targeted effort may open: add --deep, or leave it out")
     applied = _choice("order", order, ORDERS) if order is not None else "relevance" if terms(tree) else "newest"
-    return Query(texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context, conversation_limit, tree, warnings)  # type: ignore[arg-type]
+    return Query(texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context, conversation_limit, tree, warnings, echoes)  # type: ignore[arg-type]
 
 
-_CHOICES = {
+CHOICES = {
     "agent": AGENT_IDS,
     "speaker": SPEAKERS,
     "role": tuple(sorted(set(ROLE_OF.values()))),

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from .. import registry
 from ..discovery import Installed, Located, locate
 from ..files import OpenFile, Unreadable, sibling
-from ..model import EVERYTHING, Agent, Any, Document, Filters, Lines, Locator, Log, Match, Query, Record, Source, Store, Term
-from ..query.parse import has_fields, terms
+from ..model import EVERYTHING, Agent, Any, Document, Filters, Lines, Locator, Log, Match, Query, Record, Source, Store
+from ..query.parse import clues, has_fields
 from ..query.paths import below
 from ..typed import NamedTuple
 from .lines import members, parse
@@ -53,7 +53,7 @@ def evidence_query(query: Query) -> Query:
 
     Without the limit, which is for results: every prompt that matches may lead to a conversation.
     """
-    positive = tuple(Term(text) for text in terms(query.tree))
+    positive = clues(query.tree)
     if not positive:
         return query._replace(tree=EVERYTHING, scope="prompts", limit=None, filters=Filters(agents=query.filters.agents))
     return query._replace(tree=Any(positive), scope="prompts", limit=None, filters=Filters(agents=query.filters.agents))
@@ -62,7 +62,7 @@ def evidence_query(query: Query) -> Query:
 def has_clue(query: Query) -> bool:
     """Is there anything positive that evidence could satisfy: a text, or metadata that holds for a whole conversation?"""
     filters = query.filters
-    if terms(query.tree) or filters.agents or any((filters.cwd, filters.project, filters.repo, filters.branch)):
+    if clues(query.tree) or filters.agents or any((filters.cwd, filters.project, filters.repo, filters.branch)):
         return True
     if not has_fields(query.tree):
         return False

@@ -55,6 +55,9 @@ def target(text: str, machine: Machine) -> Target:
     named = refs.parsed(text)
     if named:
         return _of_ref(named, machine)
+    agent_id, colon, rest = text.strip().partition(":")
+    if colon and agent_id in registry.AGENT_IDS:  # as `deepgrep grep` names a conversation
+        return _of_path(rest, machine) if _is_path(rest) else _of_id(rest, machine, (agent_id,))
     if not text.strip():
         raise UsageError("name a ref, a conversation's id, or a file")
     if _is_path(text):
@@ -109,9 +112,9 @@ def _of_path(text: str, machine: Machine) -> Target:
 # --- ids ------------------------------------------------------------------------------------------------------------
 
 
-def _of_id(text: str, machine: Machine) -> Target:
+def _of_id(text: str, machine: Machine, agents: tuple[str, ...] = ()) -> Target:
     """An id that an agent's own locator proves; else one that names carry; else one that contents tell."""
-    here = installed(machine)
+    here = installed(machine, agents)
     proved = [(found.id, *prove(text, loaded(found), found)) for found in here if found.places]
     resolved = [(agent_id, sources) for agent_id, outcome, sources in proved if outcome == "resolved"]
     if len(resolved) == 1:
@@ -119,9 +122,9 @@ def _of_id(text: str, machine: Machine) -> Target:
     unsure = [source for _, outcome, sources in proved if outcome in ("resolved", "ambiguous") for source in sources]
     if unsure:
         raise NotFound(_several_files(text, unsure, machine))
-    agents = [_listed(found) for found in here if found.places]
+    listed = [_listed(found) for found in here if found.places]
     looked = _Looking(text)
-    for sources in (_by_name(text, agents), _by_content(agents)):
+    for sources in (_by_name(text, listed), _by_content(listed)):
         looked.at(sources)
         if looked.found:
             return looked.target(machine)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..model import EVERYTHING, NOTHING, All, Any, Field, Not, Record, Source, Term, Tree
+from ..model import EVERYTHING, NOTHING, All, Any, Field, Not, Pattern, Record, Source, Term, Tree
 from ..text import folded
 from .fields import BY_NAME, of_record, of_source
 from .match import finders
 
 Told = Callable[[Field], "bool | None"]
-Said = Callable[[Term], "bool | None"]
+Said = Callable[[Term | Pattern], "bool | None"]
 
 
-def unknown(_: Field | Term) -> None:
+def unknown(_: Field | Term | Pattern) -> None:
     """Nothing is known of a field or a term."""
 
 
 def verdict(tree: Tree, told: Told, said: Said) -> bool | None:
     """True or False where that is certain from what is told and said, else None."""
-    if isinstance(tree, Term):
+    if isinstance(tree, (Term, Pattern)):
         return said(tree)
     if isinstance(tree, Field):
         return told(tree)
@@ -55,7 +55,7 @@ def simplified(tree: Tree, told: Told) -> Tree:
     if isinstance(tree, Not):
         inner = simplified(tree.part, told)
         return NOTHING if inner == EVERYTHING else EVERYTHING if inner == NOTHING else Not(inner)
-    if isinstance(tree, Term):
+    if isinstance(tree, (Term, Pattern)):
         return tree
     neutral, decisive = (NOTHING, EVERYTHING) if isinstance(tree, Any) else (EVERYTHING, NOTHING)
     parts = [part for part in (simplified(part, told) for part in tree.parts) if part != neutral]
@@ -84,11 +84,11 @@ def fields(tree: Tree) -> tuple[Field, ...]:
         return (tree,)
     if isinstance(tree, Not):
         return fields(tree.part)
-    return () if isinstance(tree, Term) else tuple(field for part in tree.parts for field in fields(part))
+    return () if isinstance(tree, (Term, Pattern)) else tuple(field for part in tree.parts for field in fields(part))
 
 
 def holds(tree: Tree, record: Record) -> bool:
     """Does the record satisfy the whole tree? What it does not say is not what was asked for."""
     form = folded(record.text)
-    found = {text: find(form) is not None for text, find in finders(tree).items()}
-    return verdict(tree, lambda field: bool(of_record(field, record)), lambda term: found[term.text]) is True
+    found = {leaf: find(record.text, form) is not None for leaf, find in finders(tree).items()}
+    return verdict(tree, lambda field: bool(of_record(field, record)), lambda leaf: found[leaf]) is True

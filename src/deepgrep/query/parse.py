@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ..errors import UsageError
-from ..model import EVERYTHING, NOTHING, All, Any, Field, Not, Term, Tree
+from ..model import EVERYTHING, NOTHING, All, Any, Field, Not, Pattern, Term, Tree
 from ..typed import NamedTuple
 
 __all__ = [  # the nouns of a tree are used under this name too
-    "EMPTY", "EVERYTHING", "NOTHING", "All", "Any", "Field", "Not", "Term", "Tree", "Parsed", "has_fields", "joined", "parse", "terms",
+    "EMPTY", "EVERYTHING", "NOTHING", "All", "Any", "Field", "Not", "Term", "Tree", "Parsed",
+    "clues", "has_fields", "joined", "parse", "terms",
 ]  # fmt: skip
 
 Choices = Mapping[str, Sequence[str]]  # by field name
@@ -71,3 +72,10 @@ def terms(tree: Tree) -> tuple[str, ...]:
     if isinstance(tree, Term):
         return (tree.text,)
     return tuple(text for part in tree.parts for text in terms(part)) if isinstance(tree, (All, Any)) else ()
+
+
+def clues(tree: Tree) -> tuple[Term | Pattern, ...]:
+    """Every term and pattern that is asked for, left to right; not those that are excluded."""
+    if isinstance(tree, (Term, Pattern)):
+        return () if isinstance(tree, Pattern) and tree.inverted else (tree,)
+    return tuple(clue for part in tree.parts for clue in clues(part)) if isinstance(tree, (All, Any)) else ()

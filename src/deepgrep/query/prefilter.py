@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from ..bytesearch import Finder, View, denormalized, doubtful, finder, uncased
-from ..model import All, Any, Term, Tree
+from ..model import All, Any, Pattern, Term, Tree
 from ..text import fold
 from ..typed import NamedTuple
 
@@ -37,6 +37,11 @@ def runs(tree: Tree, inserted: str) -> tuple[str, ...] | None:
         cut = _CUT if not inserted else re.compile(f"(?:{_CUT.pattern}|[{re.escape(inserted)}])+")
         pieces = [piece for piece in cut.split(fold(tree.text)) if piece]
         return (max(pieces, key=lambda piece: len(piece.encode())),) if pieces else None
+    if isinstance(tree, Pattern):
+        from .regex import required  # deferred: most searches look for words
+
+        texts = required(tree)
+        return None if texts is None else runs(Any(tuple(Term(text) for text in texts)), inserted)
     if not isinstance(tree, (All, Any)):  # what must not be there, or what a field says, needs nothing in the bytes
         return None
     found = [runs(part, inserted) for part in tree.parts]

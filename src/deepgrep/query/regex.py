@@ -7,7 +7,7 @@ boundaries know all of Unicode. What RE2 cannot do faithfully is refused with wh
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 
 from ..errors import UsageError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import re2
 
 Spans = tuple[tuple[int, int], ...]
+Finds = Callable[[str], "Spans | None"]
 
 _MOST_NESTED = 100
 _MOST_REPEATS = 1000  # RE2's own bound
@@ -70,12 +71,13 @@ class Literal(NamedTuple):
 
 
 class Set(NamedTuple):
-    """One character of a class. `members` is RE2's spelling of them without brackets."""
+    """One character of a class. `members` is RE2's spelling of them without brackets, `written` those that stand there themselves."""
 
     members: str
     negated: bool
     folds: bool
-    wide: bool = False  # is a character outside ASCII named in it?
+    written: str = ""
+    named: bool = False  # is a category or a script in it?
 
 
 class Edge(NamedTuple):
@@ -128,7 +130,7 @@ class _Reader:
         return self.text[self.at : self.at + count]
 
     def _choice(self, flags: _Flags) -> Node:
-        parts, flags = [], flags
+        parts: list[Node] = []
         while True:
             part, flags = self._sequence(flags)
             parts.append(part)
@@ -219,8 +221,10 @@ class _Reader:
                 flags = flags._replace(swaps=on)
             elif char in ("s", "m", "u") and on:
                 pass  # lines are looked at one by one, and always as Unicode
+            elif not char:
+                raise self._error(start, "this parenthesis is not closed", r"close it, or write \( for the sign, or use -F")
             else:
-                raise self._error(start, f"(?{'' if on else '-'}{char} is not supported", "of flags there are i, U, s, m and u, as in (?i)")
+                raise self._error(start, f"(?{'' if on else '-'}{char} is not supported", "of flags there are i, U, s, m, u: as in (?i)")
             self.at += 1
         return flags
 
@@ -259,7 +263,7 @@ class _Reader:
     def _counted(self, at: int) -> int:
         """Where `{2}`, `{2,}` or `{2,3}` ends; 0 where a brace is only a brace."""
         end = self.text.find("}", at) if self.text[at : at + 1] == "{" else -1
-        low, comma, high = self.text[at + 1 : end].partition(",") if end >= 0 else ("", "", "")
+        low, _, high = self.text[at + 1 : end].partition(",") if end >= 0 else ("", "", "")
         good = low.isascii() and low.isdecimal() and (not high or (high.isascii() and high.isdecimal()))
         return end + 1 if good else 0
 
@@ -273,7 +277,7 @@ class _Reader:
         if char == "W":
             return Set(_WORD, True, False)
         if char in ("p", "P"):
-            return Set(self._property(start, char), False, flags.folds, True)
+            return Set(self._property(start, char), False, flags.folds, named=True)
         return Literal(self._escaped(start, char), flags.folds)
 
     def _property(self, start: int, char: str) -> str:
@@ -329,32 +333,31 @@ class _Reader:
     def _class(self, start: int, flags: _Flags) -> Node:
         negated = self._peek() == "^"
         self.at += negated
-        members: list[str] = []
-        wide = first = True
-        wide = False
-        while first or self._peek() != "]":
+        members, written = "", ""
+        while not members or self._peek() != "]":
             if self.at >= len(self.text):
                 raise self._error(start, "this bracket is not closed", r"close it, or write \[ for the sign, or use -F")
-            one, is_wide = self._members(start, flags)
-            members.append(one)
-            wide, first = wide or is_wide, False
+            member, spelled_out = self._members(start)
+            members, written = members + member, written + spelled_out
         self.at += 1
-        return Set("".join(members), negated, flags.folds, wide)
+        return Set(members, negated, flags.folds, written, r"\p{" in _less(members) or r"\P{" in _less(members))
 
-    def _members(self, start: int, flags: _Flags) -> tuple[str, bool]:
-        """One member of a class, or a range, and whether it names a character outside ASCII."""
+    def _members(self, start: int) -> tuple[str, str]:
+        """One member of a class or a range, as RE2 spells it, and the characters that stand there themselves."""
         if self._peek(2) in ("&&", "--", "~~") and self.text[self.at + 2 : self.at + 3] not in ("]", ""):
             raise self._error(self.at, "set operations are not supported", "write out the characters")
         if self._peek() == "[":
-            return self._posix(), False
+            return self._posix(), ""
         low = self._member(start)
-        if len(low) > 1 or self._peek() != "-" or self.text[self.at + 1 : self.at + 2] in ("]", ""):
-            return (low, low.startswith((r"\p", r"\P")) and low not in _CLASSES.values()) if len(low) > 1 else (_spelled(low), not low.isascii())
+        if len(low) > 1:
+            return low, ""
+        if self._peek() != "-" or self.text[self.at + 1 : self.at + 2] in ("]", ""):
+            return _spelled(low), low
         self.at += 1
         high = self._member(start)
         if len(high) > 1 or ord(high) < ord(low):
             raise self._error(start, "a range goes from a character up to another", r"write \- for a dash")
-        return f"{_spelled(low)}-{_spelled(high)}", not high.isascii()
+        return f"{_spelled(low)}-{_spelled(high)}", low + high
 
     def _posix(self) -> str:
         end = self.text.find(":]", self.at)
@@ -392,13 +395,19 @@ def _spelled(char: str) -> str:
     return char if char.isascii() and char.isalnum() else f"\\x{{{ord(char):x}}}"
 
 
+def _less(members: str) -> str:
+    """The members of a class but for what backslash and letter stand for."""
+    for known in sorted(_CLASSES.values(), key=len, reverse=True):
+        members = members.replace(known, "")
+    return members
+
+
 @cache
 def _no_word() -> str:
-    """All characters that are no word characters, as ranges: for `[\\W...]`, which RE2 cannot nest. About 0.3 s, once."""
+    r"""All characters that are no word characters, as ranges: for `[\W...]`, which RE2 cannot nest. About 0.3 s, once."""
     ranges: list[list[int]] = []
-    word = _word_test()
-    for code in range(0x110000):
-        if not 0xD800 <= code < 0xE000 and not word(chr(code)):
+    for code in (*range(0xD800), *range(0xE000, 0x110000)):
+        if not _is_word(chr(code)):
             if ranges and ranges[-1][1] == code - 1:
                 ranges[-1][1] = code
             else:
@@ -406,15 +415,14 @@ def _no_word() -> str:
     return "".join(f"\\x{{{low:x}}}-\\x{{{high:x}}}" for low, high in ranges)
 
 
-def _word_test():  # type: ignore[no-untyped-def]
-    """Is a character a word character, as `_WORD` says?"""
-    signs = (range(0x24B6, 0x24EA), range(0x1F130, 0x1F14A), range(0x1F150, 0x1F16A), range(0x1F170, 0x1F18A))
+_ALPHABETIC_SIGNS = ((0x200C, 0x200D), (0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
+_SIGNS_IN_WORDS = frozenset(chr(code) for low, high in _ALPHABETIC_SIGNS for code in range(low, high + 1))
 
-    def is_word(char: str) -> bool:
-        kind = unicodedata.category(char)
-        return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or char in "\u200c\u200d" or any(ord(char) in some for some in signs)
 
-    return is_word
+def _is_word(char: str) -> bool:
+    """Is this a word character, as `_WORD` says?"""
+    kind = unicodedata.category(char)
+    return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or char in _SIGNS_IN_WORDS
 
 
 # --- RE2's spelling -------------------------------------------------------------------------------------------------
@@ -522,7 +530,7 @@ class Regex:
         return tuple(self._places(text))
 
     def _places(self, text: str) -> Iterator[tuple[int, int]]:
-        if self._stand_ins and not text.isascii():
+        if self._stand_ins is not None and not text.isascii():
             text = text.translate(self._stand_ins)
         raw = text.encode("utf-8", "replace")
         size = len(raw) - 1 if raw.endswith(b"\n") else len(raw)  # what follows the last line feed is no line
@@ -560,13 +568,12 @@ class _StandIns(dict[int, int]):
 
     def __init__(self, node: Node) -> None:
         super().__init__()
-        self._is_word = _word_test()
         kinds = {_emitted(leaf): leaf for leaf in _leaves(node) if not isinstance(leaf, Edge)}
         self._tests = [_built(f"(?:{spelling})") for spelling in kinds]
         self._ascii = {self._kind(char): ord(char) for char in "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"}
-        named = any(not leaf.char.isascii() if isinstance(leaf, Literal) else leaf.wide for leaf in kinds.values())
+        named = any(_names_words(leaf) for leaf in kinds.values())
         if named or any(self._kind(char) not in self._ascii for char in "\u0436\u0663\u0301"):
-            raise UsageError(r"\b and \B beside text outside ASCII are not supported; leave them out, or use -w for whole words")
+            raise UsageError(r"\b and \B beside letters outside ASCII are not supported; leave them out, or use -w for whole words")
 
     def _kind(self, char: str) -> tuple[bool, ...]:
         raw = char.encode()
@@ -574,9 +581,16 @@ class _StandIns(dict[int, int]):
 
     def __missing__(self, code: int) -> int:
         char = chr(code)
-        stand_in = code if code < 0x80 or not self._is_word(char) else self._ascii.get(self._kind(char), code)
+        stand_in = code if code < 0x80 or not _is_word(char) else self._ascii.get(self._kind(char), code)
         self[code] = stand_in
         return stand_in
+
+
+def _names_words(leaf: Literal | Set) -> bool:
+    """Does it name word characters outside ASCII one by one?"""
+    written = leaf.char if isinstance(leaf, Literal) else leaf.written
+    wide = isinstance(leaf, Set) and not written.isascii()  # a range may hold any
+    return wide or (isinstance(leaf, Set) and leaf.named) or any(not char.isascii() and _is_word(char) for char in written)
 
 
 @lru_cache(maxsize=512)
@@ -635,16 +649,10 @@ def _is_low(pattern: Pattern) -> bool:
 
 def _written(node: Node) -> str:
     """The characters that a pattern spells, also those of its classes."""
-    out = []
-    for leaf in _leaves(node):
-        if isinstance(leaf, Literal):
-            out.append(leaf.char)
-        elif isinstance(leaf, Set) and not leaf.members.startswith(("\\p", "\\P", "\\t-", "\\n", "[:")) and leaf.members != _NO_SPACE:
-            out.append(leaf.members.replace("\\x{", "").replace("[:", ""))
-    return "".join(out)
+    return "".join(leaf.char if isinstance(leaf, Literal) else leaf.written for leaf in _leaves(node) if not isinstance(leaf, Edge))
 
 
-def finder(pattern: Pattern):  # type: ignore[no-untyped-def]
+def finder(pattern: Pattern) -> Finds:
     """The predicate of a pattern: spans in code points, or None where no line of the text fits."""
     regex = compiled(pattern)
     if not pattern.inverted:

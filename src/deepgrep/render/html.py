@@ -17,7 +17,8 @@ _STYLE = """\
 @media (prefers-color-scheme: dark) {
   :root { --text: #e6e6e6; --faint: #9a9a9a; --page: #161616; --box: #222; --person: #6fd39d; --hit: #ff7a8a; }
 }
-body { margin: 2rem auto; max-width: 54rem; padding: 0 1rem; color: var(--text); background: var(--page); font: 1rem/1.5 system-ui, sans-serif; }
+body { margin: 2rem auto; max-width: 54rem; padding: 0 1rem; }
+body { color: var(--text); background: var(--page); font: 1rem/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.3rem; }
 dl { color: var(--faint); display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; overflow-wrap: anywhere; }
 dd { margin: 0; }

@@ -12,6 +12,7 @@ from ..typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ..engine.conversation import Conversation, Passage, Subagent
+    from ..engine.miss import Miss
     from ..model import Resume
     from ..schema import DocumentJson, PassageJson, SummaryJson
 
@@ -21,6 +22,7 @@ class Detail(NamedTuple):
 
     explain: bool = False
     profile: bool = False
+    miss: Miss | None = None  # why nothing was found
 
 
 def document(results: Sequence[Result], closing: Summary, home: str, detail: Detail) -> str:
@@ -47,6 +49,8 @@ def _summary(closing: Summary, detail: Detail) -> SummaryJson:
     out = wire.summary(closing)
     if detail.profile:
         out["profile"] = wire.profile(closing)
+    if detail.miss:
+        out["miss"] = wire.miss(detail.miss)
     return out
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..engine.order import project
 from ..engine.refs import ref
 from ..model import Query, Record, Result, Summary
 from ..options import arguments
 from ..text import Snippet, safe, snippet, visible
-from ..typed import NamedTuple
+from ..typed import TYPE_CHECKING, NamedTuple
 from ..wire import request, shown
 from .style import Style
+
+if TYPE_CHECKING:
+    from ..engine.miss import Miss
 
 WHO = {"person": "you", "agent": "agent", "tool": "tool", "runtime": "runtime", "parent": "brief"}
 _AGES = ((31_536_000, "y"), (2_592_000, "mo"), (604_800, "w"), (86_400, "d"), (3600, "h"), (60, "min"))
@@ -29,6 +32,7 @@ class Page(NamedTuple):
     explain: bool = False
     show_refs: bool = False
     flags: tuple[str, ...] = ()  # what a command for the next step repeats beside the request: the home
+    again: Callable[[Mapping[str, object]], str] | None = None  # the command with a patch applied, where it is no `deepgrep search`
 
 
 def age(then_s: float, now_s: float) -> str:
@@ -128,10 +132,21 @@ def _said(result: Result, page: Page, used: int) -> str:
         line += f" {style.faint}(+{len(result.folded)} cop{'y' if len(result.folded) == 1 else 'ies'}){style.reset}"
     if page.show_refs:
         line += f" {style.faint}[{ref(record)}]{style.reset}"
+    if page.explain and result.spans:
+        line += f" {style.faint}[found: {_found(result)}]{style.reset}"
     if page.explain and result.score_parts:
         parts = ", ".join(f"{name} {value}" for name, value in result.score_parts._asdict().items())
         line += f" {style.faint}[score {result.score}: {parts}]{style.reset}"
     return line
+
+
+def _found(result: Result) -> str:
+    """The texts that matched, as they stand in the record, and how often."""
+    counts: dict[str, int] = {}
+    for start, end in result.spans:
+        piece = _one_line(result.record.text[start:end], 40)
+        counts[piece] = counts.get(piece, 0) + 1
+    return ", ".join(f"{piece} x{number}" if number > 1 else piece for piece, number in counts.items())
 
 
 def _flavour(record: Record) -> str:
@@ -176,6 +191,22 @@ def closing(summary: Summary, page: Page) -> Iterator[str]:
     for found in summary.diagnostics:
         if found.severity in ("error", "warning"):
             yield f"{style.warning}deepgrep: {found.message}{style.reset}"
+
+
+def missed(found: Miss, page: Page) -> Iterator[str]:
+    """Why nothing was found: where each part of the text stands, and what the filters left out."""
+    style = page.style
+    if not found.sources:
+        yield f"{style.faint}  no file was opened: none can hold what effort, scope and filters ask for together{style.reset}"
+        return
+    if len(found.terms) > 1 or not found.text_matched:
+        for name, number in found.terms.items():
+            yield f"{style.faint}  {safe(name)}: in {_count(number, 'record')}{style.reset}"
+    if found.terms:
+        held = "all of the text stands" if len(found.terms) > 1 else "the text stands"
+        yield f"{style.faint}  {held} in {_count(found.text_matched, 'record')}{style.reset}"
+    for one in found.removed:
+        yield f"{style.faint}  {safe(one.what)} left out {one.removed:,} of them, {one.alone:,} by itself alone{style.reset}"
 
 
 def profile(summary: Summary, output_s: float) -> Iterator[str]:
@@ -267,7 +298,23 @@ _WHY: Mapping[str, str] = {
     "folder_unreadable": "folders that cannot be listed",
     "changed_while_read": "files that shrank while they were read",
     "link_refused": "links that lead out of its folder",
+    "malformed": "lines that are no record: cut off, glued to damage, or not JSON",
+    "torn_tail": "unfinished last lines, as when their agent is writing",
+    "undecodable": "nesting too deep, numbers too long, or not the format at all",
+    "unknown_shape": "records of a shape that is not known",
+    "superseded": "earlier snapshots of a later record",
+    "paste_missing": "pasted texts that are no longer on disk",
+    "wrong_format": "not of the format at all",
+    "unsupported_format": "a format that is not known",
+    "encrypted": "encrypted by its agent",
+    "no_conversation_id": "which conversation they belong to",
+    "reader_crashed": "content that breaks the reader, a bug worth a report",
 }
+
+
+def why(code: str) -> str:
+    """A reason's code in words."""
+    return _WHY.get(code, code.replace("_", " "))
 
 
 def _missing(summary: Summary) -> Iterator[str]:
@@ -282,7 +329,7 @@ def _missing(summary: Summary) -> Iterator[str]:
     if skipped:
         yield _count(skipped, "planned source")
     for reason, names in sorted(holders.items()):
-        yield f"{_WHY.get(reason, reason.replace('_', ' '))} ({', '.join(names)})"
+        yield f"{why(reason)} ({', '.join(names)})"
 
 
 def _section(covered: object, name: str) -> dict:  # type: ignore[type-arg]
@@ -296,6 +343,8 @@ def _step(summary: Summary, page: Page) -> str:
     """The first next action as a command line."""
     if not summary.next_actions:
         return ""
+    if page.again:
+        return safe(page.again(summary.next_actions[0].patch)).replace("\n", " ")
     return command(summary.query, summary.next_actions[0].patch, page.flags)
 
 
