@@ -27,6 +27,10 @@ DOCUMENT_CAP = 256 << 20  # bytes of one whole-file JSON or text source
 EXPANSION_CAP = 2000  # times the compressed size, beyond a first GiB: more is a bomb, not a transcript
 _PEEK = 1 << 16  # bytes read around a line when its neighbours are asked for
 
+# O_NONBLOCK: a pipe under a transcript's name must not wait for a writer. O_BINARY: Windows.
+_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
 class Unreadable(Exception):
     """A file that cannot be read; `code` goes into the coverage."""
 
@@ -193,9 +197,8 @@ def _decompressed(stream: _Stream) -> _Stream:
 
 
 def opened(path: str) -> tuple[io.FileIO, os.stat_result]:
-    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, _FLAGS)
     except (OSError, ValueError) as error:
         raise Unreadable(code_of(error)) from error
     status = os.fstat(descriptor)

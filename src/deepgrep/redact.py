@@ -75,14 +75,15 @@ def _strong(value: str) -> bool:
     return kinds >= 3 and _entropy(value) > 2.5
 
 
-# What makes a key or a secret of a name; `token`, `secret` and `credential` say so by themselves.
-_SAYS_KEY = re.compile(r"(?i)(?:(?:api|access|auth|secret|private|signing|encryption|client|account|service|shared|master)[_-]?|(?:^|[^a-z]))$")
+# What makes a key a secret one; `token`, `secret` and `credential` say so by themselves, unless they end another word.
+_SAYS_KEY = re.compile(r"(?i)(?:api|access|auth|secret|private|signing|encryption|client|account|service|shared|master)[_-]?$")
+_BEGINS = re.compile(r"(?i)(?:^|[^a-z]|access|auth|client|api|bearer|refresh|id|session|bot)$")
 _ANYTHING = re.compile("")
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}  # keeps every place, which lower() does not
 
 # Tokens that tell by their own shape: name, a literal that each holds, the whole of it.
 _SHAPES: tuple[tuple[str, str, str], ...] = (
-    ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?"),
+    ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}(?:\.[A-Za-z0-9_-]{0,2000})?"),
     *(("github-token", f"gh{kind}_", rf"gh{kind}_[A-Za-z0-9]{{36,255}}") for kind in "pousr"),
     ("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
     *(
@@ -141,6 +142,9 @@ _SHAPES: tuple[tuple[str, str, str], ...] = (
 
 _QUOTES = r"[\"'`\\\]]{0,3}"
 _SETS = r"\s{0,4}(?::=|=>|[:=])\s{0,4}"
+_ASSIGNED = (
+    rf"\w{{3,10}}[\w.-]{{0,20}}{_QUOTES}{_SETS}(?:\w{{0,4}}[\"'`\\]{{1,3}})?([A-Za-z0-9_+/=~.-]{{16,500}})(?![A-Za-z0-9_(\[])"
+)
 RULES: tuple[Rule, ...] = (
     *(Rule(name, (literal,), re.compile(shape)) for name, literal, shape in _SHAPES),
     Rule(
@@ -175,13 +179,8 @@ RULES: tuple[Rule, ...] = (
         ),
         lambda value: _key_shaped(value.rstrip("=")), folded=True,
     ),
-    Rule(
-        "key-value", ("key", "token", "secret", "credential"),
-        re.compile(
-            rf"\w{{3,10}}[\w.-]{{0,20}}{_QUOTES}{_SETS}(?:\w{{0,4}}[\"'`\\]{{1,3}})?([A-Za-z0-9_+/=~.-]{{16,500}})(?![A-Za-z0-9_(\[])"
-        ),
-        _key_shaped, _SAYS_KEY, folded=True,
-    ),
+    Rule("key-value", ("key",), re.compile(_ASSIGNED), _key_shaped, _SAYS_KEY, folded=True),
+    Rule("key-value", ("token", "secret", "credential"), re.compile(_ASSIGNED), _key_shaped, _BEGINS, folded=True),
     Rule(
         "password-value", ("passw", "passphrase", "pwd"),
         re.compile(rf"(?i)(?:passw(?:or)?d|passphrase|pwd){_QUOTES}{_SETS}[\"'`\\]{{0,3}}([^\s\"'`\\,;]{{8,128}})"),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from .engine.order import project
 from .engine.refs import ref
-from .model import ROLE_OF, Query, Record, Result, Resume, Summary
+from .model import EVERYTHING, ROLE_OF, Any, Field, Not, Query, Record, Result, Resume, Summary, Term, Tree
 from .text import clean, rfc3339
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from .engine.conversation import Conversation, Entry, Subagent
+    from .engine.cost import Cost, Probing
+    from .engine.inventory import AgentStock, StoreStock
     from .engine.miss import Miss
     from .schema import ConversationJson, EntryJson, MissJson, ProfileJson, RecordJson, RequestJson, ResultJson, ResumeJson, SummaryJson
 
@@ -193,4 +195,71 @@ def entry(found: Entry) -> EntryJson:
         **_neighbour(record),
         "tool": _text(record.tool),
         "model": _text(record.model),
+    }
+
+
+def stock(one: AgentStock, home: str) -> dict[str, object]:
+    """What is here of one agent, as `stores --json` prints it."""
+    return {
+        "id": one.agent.id,
+        "name": one.agent.name,
+        "found": one.found,
+        "places": [shown(path, home) for path in one.places],
+        "looked_in": [shown(path, home) for path in one.looked_in],
+        "limits": list(one.agent.limits),
+        "refused": one.refused,
+        "copies": one.copies,
+        "stores": [_store_json(store) for store in one.stores],
+    }
+
+
+def _store_json(one: StoreStock) -> dict[str, object]:
+    store = one.store
+    return {
+        "id": store.id,
+        "role": store.role,
+        "patterns": list(store.where),
+        "root": store.root,
+        "evidence": store.evidence,
+        "speakers": list(store.speakers),
+        "unsupported": store.unsupported if store.reader is None else None,
+        "sources": len(one.sources),
+        "bytes": one.bytes,
+        "unreadable": one.unreadable,
+        "newest": None if one.newest_ns is None else rfc3339(one.newest_ns // 1000),
+    }
+
+
+def tree_lines(tree: Tree, depth: int = 0) -> Iterator[str]:
+    """A query's tree, a part a line, by depth."""
+    indent = "  " * depth
+    if isinstance(tree, Term):
+        yield f"{indent}text {tree.text!r}"
+    elif isinstance(tree, Field):
+        yield f"{indent}{tree.name}: {tree.shown or tree.value or '*'}"
+    elif isinstance(tree, Pattern):
+        yield f"{indent}pattern {' or '.join(map(repr, tree.texts))}"
+    elif isinstance(tree, Not):
+        yield f"{indent}not"
+        yield from tree_lines(tree.part, depth + 1)
+    elif tree == EVERYTHING:
+        yield f"{indent}everything"
+    else:
+        yield indent + ("any of" if isinstance(tree, Any) else "all of")
+        for part in tree.parts:
+            yield from tree_lines(part, depth + 1)
+
+
+def explanation(made: Query, found: Sequence[Cost], looked: Sequence[Probing]) -> dict[str, object]:
+    """What a query means and would read, as `explain --json` prints it."""
+    from .query.language import show  # deferred: a search does not explain itself
+
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "query": show(made.tree),
+        "tree": list(tree_lines(made.tree)),
+        "warnings": list(made.warnings),
+        "request": request(made),
+        "costs": [cost._asdict() for cost in found],
+        "probes": [{**one._asdict(), "looks_for": list(one.looks_for)} for one in looked],
     }

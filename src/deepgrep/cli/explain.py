@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from ..engine.cost import Cost, Probing, costs, probes
 from ..engine.plan import plan
 from ..library import machine
-from ..model import EVERYTHING, Any, Field, Not, Pattern, Query, Term, Tree
+from ..model import Query
 from ..query.language import show
 from ..render.text import command, size
 from ..text import safe
-from ..wire import SCHEMA_VERSION, request
+from ..wire import explanation, tree_lines
 from .parser import answered
 from .search import parser as search_parser
 from .search import requested
@@ -41,31 +41,11 @@ def _explain(words: Sequence[str]) -> int:
     if options.json or options.ndjson:
         from ..render.json import dumped
 
-        sys.stdout.write(dumped(_json(made, found, looked)) + "\n")
+        sys.stdout.write(dumped(explanation(made, found, looked)) + "\n")
         return 0
     for line in _lines(made, found, looked, ("--home", options.home) if options.home else ()):
         print(line)
     return 0
-
-
-def tree_lines(tree: Tree, depth: int = 0) -> Iterator[str]:
-    """A query's tree, a part a line, by depth."""
-    indent = "  " * depth
-    if isinstance(tree, Term):
-        yield f"{indent}text {tree.text!r}"
-    elif isinstance(tree, Field):
-        yield f"{indent}{tree.name}: {tree.shown or tree.value or '*'}"
-    elif isinstance(tree, Pattern):
-        yield f"{indent}pattern {' or '.join(map(repr, tree.texts))}"
-    elif isinstance(tree, Not):
-        yield f"{indent}not"
-        yield from tree_lines(tree.part, depth + 1)
-    elif tree == EVERYTHING:
-        yield f"{indent}everything"
-    else:
-        yield indent + ("any of" if isinstance(tree, Any) else "all of")
-        for part in tree.parts:
-            yield from tree_lines(part, depth + 1)
 
 
 def _lines(made: Query, found: Sequence[Cost], looked: Sequence[Probing], flags: Sequence[str]) -> Iterator[str]:
@@ -88,17 +68,3 @@ def _lines(made: Query, found: Sequence[Cost], looked: Sequence[Probing], flags:
         yield f"  {one.store:<26} {one.sources:,} file{'' if one.sources == 1 else 's'}: {safe(needed)}"
     if not looked:
         yield "  nothing is planned"
-
-
-def _json(made: Query, found: Sequence[Cost], looked: Sequence[Probing]) -> dict[str, object]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "query": show(made.tree),
-        "tree": list(tree_lines(made.tree)),
-        "warnings": list(made.warnings),
-        "request": request(made),
-        "costs": [cost._asdict() for cost in found],
-        "probes": [{**one._asdict(), "looks_for": list(one.looks_for)} for one in looked],
-    }
-
-

@@ -108,7 +108,7 @@ def _notes(found: Conversation, named: Target) -> Iterator[str]:
         yield "the file was rewritten since this ref was made; the record was found again at another place"
     if named.why:
         yield named.why
-    if named.looked.sources:
+    if named.looked.sources > len(found.sources):
         read = named.looked
         yield f"no name proves this id: looked into {read.sources:,} file{'' if read.sources == 1 else 's'} ({read.bytes:,} B) to find it"
 

@@ -11,7 +11,7 @@ from ..engine.resolve import choices
 from ..library import machine
 from ..registry import AGENT_IDS
 from ..render.text import local, size, why
-from ..text import rfc3339, visible
+from ..text import visible
 from ..wire import SCHEMA_VERSION, shown
 from .parser import Parser, add_agent, add_home, answered
 
@@ -46,7 +46,7 @@ def _stores(words: Sequence[str]) -> int:
     if options.json:
         from ..render.json import dumped
 
-        sys.stdout.write(dumped({"schema_version": SCHEMA_VERSION, "agents": [_json(one, where.home) for one in stock]}) + "\n")
+        sys.stdout.write(dumped({"schema_version": SCHEMA_VERSION, "agents": [stock(one, where.home) for one in stock]}) + "\n")
         return 0
     here = [one for one in stock if one.found or one.missing or options.all or options.agent]
     for number, one in enumerate(here):
@@ -92,34 +92,3 @@ def _store_lines(one: StoreStock) -> Iterator[str]:
 
 def _visible(path: str, home: str) -> str:
     return visible(shown(path, home)).replace("\n", "\ufffd")
-
-
-def _json(one: AgentStock, home: str) -> dict[str, object]:
-    return {
-        "id": one.agent.id,
-        "name": one.agent.name,
-        "found": one.found,
-        "places": [shown(path, home) for path in one.places],
-        "looked_in": [shown(path, home) for path in one.looked_in],
-        "limits": list(one.agent.limits),
-        "refused": one.refused,
-        "copies": one.copies,
-        "stores": [_store_json(store) for store in one.stores],
-    }
-
-
-def _store_json(one: StoreStock) -> dict[str, object]:
-    store = one.store
-    return {
-        "id": store.id,
-        "role": store.role,
-        "patterns": list(store.where),
-        "root": store.root,
-        "evidence": store.evidence,
-        "speakers": list(store.speakers),
-        "unsupported": store.unsupported if store.reader is None else None,
-        "sources": len(one.sources),
-        "bytes": one.bytes,
-        "unreadable": one.unreadable,
-        "newest": None if one.newest_ns is None else rfc3339(one.newest_ns // 1000),
-    }

@@ -22,7 +22,7 @@ from .fold import fold
 from .lineage import identity
 from .read import Whole
 from .refs import Ref
-from .target import Target, target, with_prompt
+from .target import Target, target, transcript
 
 HELD_BYTES = 16 << 20  # of texts, about, that a survey keeps; beyond, windows read again
 _UNDATED = -(1 << 63)
@@ -86,6 +86,7 @@ class Conversation:
         self.conversation_id = conversation_id
         self.hit: Record | None = None  # the record that was named
         self.moved = False  # it was found at another place than its ref says
+        self.is_gone = False  # its transcript is not here any more: only prompts of it are
         self.title: str | None = None
         self.bytes_read = 0
         self._rows = _Columns()
@@ -310,18 +311,26 @@ def opened(text: str, machine: Machine) -> tuple[Conversation, Target]:
     """
     named = target(text, machine)
     if not named.ref:
-        return Conversation(named.sources, named.conversation_id), named
+        found = Conversation(named.sources, named.conversation_id)
+        return _without_transcript(found, found.describes, machine), named
     found = Conversation(named.sources, None, named.ref)
     if found.hit is None:
         raise NotFound(f"gone: the file of {named.ref.store} is here, but the record that this ref names is not in it any more")
-    bodies = with_prompt(found.hit, machine) if found.hit.source.role == "prompts" else ()
+    bodies = transcript(found.hit, machine)[1] if found.hit.source.role == "prompts" else ()
     if bodies:
         whole = Conversation(bodies, found.hit.conversation_id, twin=found.hit)
         if whole.hit is not None:
             whole.moved = found.moved
             return whole, named
         return found, named._replace(why="its conversation's transcript does not hold this prompt: these are its neighbours in the history")
-    return found, named
+    return _without_transcript(found, found.hit, machine), named
+
+
+def _without_transcript(found: Conversation, record: Record | None, machine: Machine) -> Conversation:
+    """Note whether there are only prompts of it, and its agent's locator finds no transcript."""
+    if record and all(source.role == "prompts" for source in found.sources):
+        found.is_gone = transcript(record, machine)[0] in ("unresolved", "stale")
+    return found
 
 
 def way_back(found: Conversation) -> Resume:
@@ -334,6 +343,8 @@ def way_back(found: Conversation) -> Resume:
         raise NotFound(f"{declared.name} has no command that goes back into a conversation")
     if record.conversation_id is None:
         raise NotFound("the history does not say which conversation this belongs to, so there is none to go back into")
+    if found.is_gone:
+        raise NotFound(f"{declared.name} has nothing to go back into: the conversation's transcript is not here any more")
     if record.parent_conversation_id:
         raise NotFound(f"this is a subagent's conversation; the one that started it is {record.parent_conversation_id}")
     command = declared.resume(record)

@@ -106,7 +106,7 @@ class _Run:
         seen = Seen()
         for reading in self._readings():
             yield _finished(reading)
-            for group in seen.fresh(reading.matches, self._groups):
+            for group in seen.fresh(reading.matches, self._groups) if self.query.dedupe else self._groups(reading.matches):
                 if self.query.limit is not None and self.results >= self.query.limit:
                     self.more = True
                     return

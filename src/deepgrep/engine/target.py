@@ -241,10 +241,11 @@ def _is_database(source: Source) -> bool:
     return isinstance(registry.store(source.store).reader, Rows)
 
 
-def with_prompt(record: Record, machine: Machine) -> tuple[Source, ...]:
-    """The transcript of the conversation that a row of a prompt history names, where its agent's locator proves one; else none."""
+def transcript(record: Record, machine: Machine) -> tuple[str, tuple[Source, ...]]:
+    """What became of the transcript that a row of a prompt history names, and its sources where its agent's locator proves them."""
     found = installed(machine, (record.agent,))
-    if record.conversation_id is None or not found:
-        return ()
-    outcome, sources = prove(record.conversation_id, loaded(found[0]), found[0])
-    return sources if outcome == "resolved" else ()
+    declared = loaded(found[0]) if found else None
+    if record.conversation_id is None or declared is None or not declared.locate or declared.locate.key(record.conversation_id) is None:
+        return "unroutable", ()
+    outcome, sources = prove(record.conversation_id, declared, found[0])
+    return outcome, sources if outcome == "resolved" else ()
