@@ -145,7 +145,7 @@ def integral(path: Path) -> bool:
 def make(path: Path, *statements: str, rows: object = (), insert: str = "", pragmas: tuple[str, ...] = ()) -> Path:
     """A closed database."""
     with closing(sqlite3.connect(path, isolation_level=None)) as store:
-        for statement in (*(f"PRAGMA {pragma}" for pragma in pragmas), *statements):
+        for statement in ("PRAGMA synchronous=OFF", *(f"PRAGMA {pragma}" for pragma in pragmas), *statements):
             store.execute(statement)
         if insert:
             store.execute("BEGIN")

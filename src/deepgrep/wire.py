@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .engine.order import project
 from .engine.refs import ref
-from .model import EVERYTHING, ROLE_OF, Any, Field, Not, Query, Record, Result, Resume, Summary, Term, Tree
+from .model import EVERYTHING, ROLE_OF, Any, Field, Not, Pattern, Query, Record, Result, Resume, Summary, Term, Tree
 from .text import clean, rfc3339
 from .typed import TYPE_CHECKING
 
@@ -198,7 +198,7 @@ def entry(found: Entry) -> EntryJson:
     }
 
 
-def stock(one: AgentStock, home: str) -> dict[str, object]:
+def agent_stock(one: AgentStock, home: str) -> dict[str, object]:
     """What is here of one agent, as `stores --json` prints it."""
     return {
         "id": one.agent.id,

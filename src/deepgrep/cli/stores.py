@@ -12,7 +12,7 @@ from ..library import machine
 from ..registry import AGENT_IDS
 from ..render.text import local, size, why
 from ..text import visible
-from ..wire import SCHEMA_VERSION, shown
+from ..wire import SCHEMA_VERSION, agent_stock, shown
 from .parser import Parser, add_agent, add_home, answered
 
 
@@ -46,7 +46,7 @@ def _stores(words: Sequence[str]) -> int:
     if options.json:
         from ..render.json import dumped
 
-        sys.stdout.write(dumped({"schema_version": SCHEMA_VERSION, "agents": [stock(one, where.home) for one in stock]}) + "\n")
+        sys.stdout.write(dumped({"schema_version": SCHEMA_VERSION, "agents": [agent_stock(one, where.home) for one in stock]}) + "\n")
         return 0
     here = [one for one in stock if one.found or one.missing or options.all or options.agent]
     for number, one in enumerate(here):

@@ -122,8 +122,12 @@ class _Run:
     def _read(self, query: Query, sources: Iterable[Source]) -> Iterator[Reading]:
         driver = INLINE if self.query.order == "scan" else self.driver  # results in plan order need one reader
         for reading in readings([Task(query, source) for source in sources], driver, self.cancelled):
-            self.readings.append(reading._replace(matches=(), let_go=None))
+            self._note(reading)
             yield reading
+
+    def _note(self, reading: Reading) -> None:
+        """Keep what a reading came to; its matches are held elsewhere."""
+        self.readings.append(reading._replace(matches=(), let_go=None) if reading.matches or reading.let_go else reading)
 
     def _newest_first(self) -> Iterator[Reading]:
         """Newest files first, until none that is left can hold anything newer than what is held; else all."""
@@ -141,7 +145,7 @@ class _Run:
             read_bytes += source.size
             for reading in readings([Task(self.query, source, floor_us=floor, from_end=True)], INLINE, self.cancelled):
                 self.by_file_times = self.by_file_times or reading.outcome == "bounded"
-                self.readings.append(reading._replace(matches=(), let_go=None))
+                self._note(reading)
                 yield reading
         yield from self._read(self.query, bodies)
 
