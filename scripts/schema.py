@@ -17,60 +17,22 @@ TARGET = Path(__file__).resolve().parents[1] / "docs" / "reference" / "schema.js
 OTHERS = (  # what other commands print, under `$defs`
     schema.PassageJson, schema.SourcesJson, schema.StoresJson, schema.HealthJson, schema.ExplanationJson, schema.FieldsJson,
 )  # fmt: skip
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 Json = dict[str, typing.Any]
 
 
 def generated() -> Json:
     """The schema of the document, with every named shape under `$defs`."""
     shapes: Json = {}
-    top = _shape(schema.DocumentJson, shapes)
+    top = schema.json_schema(schema.DocumentJson, shapes, wire.SCHEMA_VERSION)
+    top.pop("description")
     for other in OTHERS:
-        _type(other, shapes)
+        schema.json_schema(other, shapes, wire.SCHEMA_VERSION, named=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What deepgrep --json prints",
         **top,
         "$defs": dict(sorted(shapes.items())),
     }
-
-
-def _shape(kind: type, shapes: Json) -> Json:
-    hints = typing.get_type_hints(kind, include_extras=True)
-    required = [name for name, hint in hints.items() if typing.get_origin(hint) is not typing.NotRequired]
-    out: Json = {"type": "object", "properties": {name: _type(hint, shapes) for name, hint in hints.items()}, "required": required}
-    if "schema_version" in hints:
-        out["properties"]["schema_version"] = {"const": wire.SCHEMA_VERSION}
-    if kind.__doc__ and kind is not schema.DocumentJson:
-        out = {"description": kind.__doc__.strip(), **out}
-    return out
-
-
-def _type(hint: object, shapes: Json) -> Json:
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if hint is object:
-        return {}
-    if origin is typing.NotRequired:
-        return _type(inner[0], shapes)
-    if origin is list:
-        return {"type": "array", "items": _type(inner[0], shapes)}
-    if origin is dict:
-        return {"type": "object", "additionalProperties": _type(inner[1], shapes)}
-    if origin is typing.Literal:
-        return {"enum": list(inner)}
-    if inner:  # a union; every one here is with None
-        parts = [_type(part, shapes) for part in inner]
-        if all(set(part) == {"type"} for part in parts):
-            return {"type": [part["type"] for part in parts]}
-        return {"anyOf": parts}
-    if hint in _PLAIN:
-        return {"type": _PLAIN[typing.cast("type", hint)]}
-    assert isinstance(hint, type), hint
-    name = hint.__name__.removesuffix("Json")
-    if name not in shapes:
-        shapes[name] = {}
-        shapes[name] = _shape(hint, shapes)
-    return {"$ref": f"#/$defs/{name}"}
 
 
 def broken(old: Json, new: Json, at: str = "") -> Iterator[str]:

@@ -52,6 +52,7 @@ COMMANDS = [
     "--json --exhaustive --scope all --no-dedupe --order newest --speaker runtime,tool,agent,person,parent",
     "--json --exhaustive --scope all --limit 1 --order scan e",
     "--json zebra-that-nobody-mentions",
+    "--json --explain --exhaustive --project nowhere e",
 ]
 
 
@@ -60,6 +61,28 @@ COMMANDS = [
 def test_every_answer_fits_the_schema_and_says_nothing_beside_it(home: Path, command: str, tmp_path: Path) -> None:
     doc = json.loads(run(f"deepgrep search --home {home} {command}", tmp_path).out)
     Draft202012Validator(closed(published())).validate(doc)
+
+
+OTHER_COMMANDS = {
+    "find --json": "Sources", "stores --json": "Stores", "doctor --json --workers 1": "Health",
+    "explain --json 'agent:claude e OR -since:7d'": "Explanation", "fields --json": "Fields", "show --json {file}": "Passage",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("home", [SAMPLE, *(STORES / agent / "home" for agent in FIXTURES)], ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("command", OTHER_COMMANDS)
+def test_every_document_of_another_command_fits_the_schema(home: Path, command: str, tmp_path: Path) -> None:
+    name, _, rest = command.partition(" ")
+    if "{file}" in rest:
+        sources = json.loads(run(f"deepgrep find --json --home '{home}'", tmp_path).out)["sources"]
+        readable = [f"'{one['path']}'" for one in sources if one["unsupported"] is None]
+        if not readable:
+            return
+        rest = rest.format(file=readable[0])
+    where = "" if name == "fields" else f"--home '{home}'"
+    doc = json.loads(run(f"deepgrep {name} {where} {rest}", tmp_path).out)
+    shapes = closed(published()["$defs"])
+    Draft202012Validator({"$ref": f"#/$defs/{OTHER_COMMANDS[command]}", "$defs": shapes}).validate(doc)
 
 
 def test_lines_hold_the_same_results_and_summary_as_the_document(tmp_path: Path) -> None:

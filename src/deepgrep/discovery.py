@@ -17,18 +17,26 @@ from .typed import NamedTuple
 
 
 class Machine(NamedTuple):
-    """Where to look: a home, and the environment (empty when a home was named: its owner's variables are not ours)."""
+    """Where to look: a home, and the environment (empty when a home was named: its owner's variables are not ours).
+
+    `folders`: those of the project at hand, where agents may have left files of their own; see `around`.
+    """
 
     home: str
     variables: Mapping[str, str]
+    folders: tuple[str, ...] = ()
 
 
 class Place(NamedTuple):
-    """One folder of an agent that exists. `prefix` tells places apart in keys and is empty for the usual one."""
+    """One folder of an agent that exists. `prefix` tells places apart in keys and is empty for the usual one.
+
+    `only`: the one name in it that counts, where a variable names a file.
+    """
 
     root: str
     path: str
     prefix: str
+    only: str = ""
 
 
 class Installed(NamedTuple):
@@ -64,25 +72,30 @@ def installed(machine: Machine, agent_ids: Sequence[str] = ()) -> tuple[Installe
 def _places(entry: Entry, machine: Machine) -> tuple[tuple[Place, ...], bool]:
     places: list[Place] = []
     missing = False
-    seen: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int, str]] = set()
     for root in entry.roots:
+        only = os.path.basename(machine.variables.get(root.variable or "", "")) if root.file else ""
         for path, prefix in candidates(root, machine):
             try:
                 status = os.stat(path)
             except (OSError, ValueError):
                 missing = missing or bool(root.variable and not root.shared and machine.variables.get(root.variable))
                 continue
-            if os.path.isdir(path) and (status.st_dev, status.st_ino) not in seen:
-                seen.add((status.st_dev, status.st_ino))
+            if stat.S_ISDIR(status.st_mode) and (status.st_dev, status.st_ino, only) not in seen:
+                seen.add((status.st_dev, status.st_ino, only))
                 if any(place.root == root.id and place.prefix == prefix for place in places):
                     prefix = f"{root.variable}/{root.below}:{prefix}"
-                places.append(Place(root.id, path, prefix))
+                places.append(Place(root.id, path, prefix, only))
     return tuple(places), missing
 
 
 def candidates(root: Root, machine: Machine) -> Iterator[tuple[str, str]]:
     """Folders that may be this root: what the variable says and nothing else, or the usual places below the home."""
     given = machine.variables.get(root.variable, "") if root.variable else ""
+    if root.file:
+        if os.path.isabs(given) and os.path.basename(given):
+            yield os.path.dirname(os.path.abspath(given)), f"{root.variable}:"
+        return
     if given:
         whole = os.path.expanduser(given)
         paths = [whole] if not root.many or os.path.isdir(whole) else [os.path.expanduser(p.strip()) for p in given.split(",") if p.strip()]
@@ -90,10 +103,37 @@ def candidates(root: Root, machine: Machine) -> Iterator[tuple[str, str]]:
         return
     for index, place in enumerate(root.places):
         yield os.path.join(machine.home, *place.split("/")), "" if index == 0 else f"{place}:"
+    if root.project:
+        for folder in machine.folders:
+            yield from ((os.path.join(folder, *place.split("/")), f"{_told(folder, machine.home)}/{place}:") for place in root.places)
     if machine.variables.get("WSL_DISTRO_NAME"):
         for place in root.places:
             if place.startswith("AppData/"):
                 yield from ((os.path.join(user, *place.split("/")), f"{user}/{place}:") for user in _windows_users())
+
+
+def around(folder: str, home: str) -> tuple[str, ...]:
+    """The folders of the project that a folder lies in: itself, and those above it up to a repository's root or the home.
+
+    A folder that lies in neither is alone: what is above it may be anyone's.
+    """
+    folder, home = os.path.realpath(folder), os.path.realpath(home)
+    out: list[str] = []
+    while folder != home:
+        out.append(folder)
+        above = os.path.dirname(folder)
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return tuple(out)
+        if above == folder:
+            return tuple(out[:1])
+        folder = above
+    return tuple(out)
+
+
+def _told(folder: str, home: str) -> str:
+    """A folder as keys name it: by its place in the home, if it lies there."""
+    real, above = os.path.realpath(folder), os.path.realpath(home)
+    return os.path.relpath(real, above).replace(os.sep, "/") if inside(folder, home) else real.replace(os.sep, "/")
 
 
 def _windows_users() -> list[str]:
@@ -183,7 +223,7 @@ class _Walk:
     ) -> None:
         self.agent_id, self.place, self.wanted = agent_id, place, wanted
         self.stores = {store.id: store for store in stores}
-        self.start: list[_Want] = [(s, tuple(p.split("/"))) for s in self.stores.values() for p in s.where]
+        self.start: list[_Want] = [(s, (place.only,) if place.only else tuple(p.split("/"))) for s in self.stores.values() for p in s.where]
         self.files: list[_Found] = []
         self.broken: list[tuple[Source, str]] = []
         self.gone: list[str] = []  # wanted places whose name leads to no file

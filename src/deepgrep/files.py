@@ -9,6 +9,7 @@ import io
 import os
 import stat
 from collections.abc import Iterator
+from itertools import islice
 from types import TracebackType
 
 from .typed import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,7 @@ LINE_CAP = 64 << 20  # bytes; what lies beyond is passed over and counted
 DOCUMENT_CAP = 256 << 20  # bytes of one whole-file JSON or text source
 EXPANSION_CAP = 2000  # times the compressed size, beyond a first GiB: more is a bomb, not a transcript
 _PEEK = 1 << 16  # bytes read around a line when its neighbours are asked for
+_SIBLINGS = 10_000  # names looked at in one folder for a small file whose folder is not known
 
 # O_NONBLOCK: a pipe under a transcript's name must not wait for a writer. O_BINARY: Windows.
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -382,18 +384,39 @@ class Peek:
 
 
 def sibling(root: str, relative: str, limit_bytes: int) -> str | None:
-    """The text of a small file below `root`, or None: absent, too large, or anywhere else than below it."""
+    """The text of a small file below `root`, or None: absent, too large, or anywhere else than below it.
+
+    A segment `*` stands for any one folder, and in `*.json` for any name: the first in order that leads to a file.
+    """
     parts = relative.split("/")
     if not root or any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
         return None
-    path = os.path.join(root, *parts)
-    if not inside(path, root):
-        return None
-    try:
-        with OpenFile(path) as file:
-            return file.whole(limit_bytes).decode("utf-8", "replace")
-    except Unreadable:
-        return None
+    for path in _named(root, parts):
+        if inside(path, root):
+            try:
+                with OpenFile(path) as file:
+                    return file.whole(limit_bytes).decode("utf-8", "replace")
+            except Unreadable:
+                continue
+    return None
+
+
+def _named(folder: str, parts: list[str]) -> Iterator[str]:
+    """The paths that these segments may mean, in order, at most `_SIBLINGS` for each that is not spelled out."""
+    first, rest = parts[0], parts[1:]
+    names = [first]
+    if first.startswith("*"):
+        try:
+            with os.scandir(folder) as entries:
+                names = sorted(entry.name for entry in islice(entries, _SIBLINGS) if entry.name.endswith(first[1:]))
+        except (OSError, ValueError):
+            names = []
+    for name in names:
+        path = os.path.join(folder, name)
+        if not rest:
+            yield path
+        else:
+            yield from _named(path, rest)
 
 
 def inside(path: str, root: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from .discovery import Machine
+from .discovery import Machine, around
 from .engine.resolve import query as make_query
 from .engine.search import search as run
 from .errors import EngineError, UsageError
+from .files import inside
 from .model import Event, Finished, Query, Result, Summary
 from .options import LISTS
 from .typed import TYPE_CHECKING, NamedTuple
@@ -26,14 +27,33 @@ class Answer(NamedTuple):
     summary: Summary
 
 
-def machine(home: str | os.PathLike[str] | None = None) -> Machine:
-    """This user's machine, or another home, whose owner's variables are not ours. Raises UsageError for no such folder."""
+def machine(home: str | os.PathLike[str] | None = None, project_roots: Iterable[str | os.PathLike[str]] = ()) -> Machine:
+    """This user's machine, or another home, whose owner's variables are not ours. Raises UsageError for no such folder.
+
+    Agents' files in projects are looked for around the working directory, in another home only if it lies there, and in `project_roots`.
+    """
+    projects = tuple(_folder(root, "--project-root names a folder of a project") for root in project_roots)
     if home is None:
-        return Machine(os.path.expanduser("~"), os.environ)
-    path = os.path.abspath(os.path.expanduser(os.fspath(home)))
+        own = os.path.expanduser("~")
+        return Machine(own, os.environ, (*projects, *_at_hand(own, anywhere=True)))
+    path = _folder(home, "--home names a folder to read as if it were a home")
+    return Machine(path, {}, (*projects, *_at_hand(path, anywhere=False)))
+
+
+def _folder(given: str | os.PathLike[str], what: str) -> str:
+    path = os.path.abspath(os.path.expanduser(os.fspath(given)))
     if not os.path.isdir(path):
-        raise UsageError(f"no such folder: {os.fspath(home)}: --home names a folder to read as if it were a home")
-    return Machine(path, {})
+        raise UsageError(f"no such folder: {os.fspath(given)}: {what}")
+    return path
+
+
+def _at_hand(home: str, *, anywhere: bool) -> tuple[str, ...]:
+    """The folders of the project that the working directory lies in."""
+    try:
+        here = os.getcwd()
+    except OSError:  # it was removed
+        return ()
+    return around(here, home) if anywhere or inside(here, home) else ()
 
 
 def request(text: str | Iterable[str] = (), **options: Unpack[Options]) -> Query:
@@ -50,6 +70,7 @@ def events(
     text: str | Iterable[str] = (),
     *,
     home: str | os.PathLike[str] | None = None,
+    project_roots: Iterable[str | os.PathLike[str]] = (),
     cancelled: Callable[[], bool] | None = None,
     **options: Unpack[Options],
 ) -> Iterator[Event]:
@@ -58,17 +79,23 @@ def events(
     `options`: effort, scope, order, limit, literal, any, agent, cwd, project, repo, branch, since, until, on, speaker,
     kind, model, dedupe, context. Raises UsageError at once for a request that makes no sense.
     """
-    made, where = request(text, **options), machine(home)
+    made, where = request(text, **options), machine(home, project_roots)
     return run(made, where, cancelled=cancelled) if cancelled else run(made, where)
 
 
-def search(text: str | Iterable[str] = (), *, home: str | os.PathLike[str] | None = None, **options: Unpack[Options]) -> Answer:
+def search(
+    text: str | Iterable[str] = (),
+    *,
+    home: str | os.PathLike[str] | None = None,
+    project_roots: Iterable[str | os.PathLike[str]] = (),
+    **options: Unpack[Options],
+) -> Answer:
     """Search and wait for the whole answer: `search("deploy", effort="exhaustive", limit=20)`.
 
     Options as for `events`. Raises UsageError for a request that makes no sense; what is on disk raises nothing.
     """
     results: list[Result] = []
-    for event in events(text, home=home, **options):
+    for event in events(text, home=home, project_roots=project_roots, **options):
         if isinstance(event, Result):
             results.append(event)
         elif isinstance(event, Finished):

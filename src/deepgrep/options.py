@@ -56,6 +56,13 @@ SEARCH: tuple[Option, ...] = (
     Option("dedupe", ("--no-dedupe",), "switch", "show every copy of an utterance", sets=False, group=ANSWER),
     Option("echoes", ("--no-echoes",), "switch", "leave out what deepgrep itself printed into transcripts", sets=False, group=ANSWER),
 )
+WHERE: tuple[Option, ...] = (  # of every command that reads: no part of a request
+    Option("home", ("--home",), "text", "read DIR as if it were your home; your variables then do not count", "DIR"),
+    Option(
+        "project_root", ("--project-root",), "list",
+        "look in the project in DIR too, for files that agents leave in projects; repeatable (the working directory's always counts)", "DIR",
+    ),
+)  # fmt: skip
 _INFERRED = {"prompt": "prompts", "targeted": "all", "exhaustive": "prompts"}  # what the command line takes where no scope is given
 _USUAL_BOUND = ("conversation_limit", DEFAULT_LIMIT)
 LISTS = frozenset(option.field for option in SEARCH if option.shape == "list")

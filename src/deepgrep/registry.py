@@ -18,6 +18,8 @@ class Root(NamedTuple):
     many: bool = False  # the variable may hold several folders, separated by commas
     below: str = ""  # where the root lies below the folder that the variable names; without it there, that folder is the root
     shared: bool = False  # the variable names a folder of many programs: only `below` can be the root, and it may be absent
+    project: bool = False  # it may lie below the home and below each folder of the project at hand
+    file: bool = False  # the variable names one file by its absolute path: its folder is the root, and holds nothing else of this root
 
 
 class Entry(NamedTuple):
@@ -68,6 +70,11 @@ ENTRIES: tuple[Entry, ...] = (
     )),
     Entry("cursor-ide", (Root("user", _CURSOR), *_CURSOR_MOVED)),
     Entry("grok", (Root("home", (".grok",), "GROK_HOME"),)),
+    Entry("opencode", (
+        Root("state", (".local/state/opencode",)), Root("state", (), "XDG_STATE_HOME", below="opencode", shared=True),
+        Root("data", (".local/share/opencode",)), Root("data", (), "XDG_DATA_HOME", below="opencode", shared=True),
+        Root("file", (), "OPENCODE_DB", file=True), Root("project", (".opencode",), project=True),
+    )),
 )  # fmt: skip
 
 AGENT_IDS: tuple[str, ...] = tuple(entry.id for entry in ENTRIES)

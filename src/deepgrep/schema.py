@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterable
 from typing import NotRequired, TypedDict
 
@@ -444,3 +445,168 @@ class MissJson(TypedDict):
     terms: dict[str, int]
     text_matched: int
     removed: list[RemovalJson]
+
+
+class BudgetJson(TypedDict):
+    """How an answer was kept within its budget: tokens are estimated as `bytes_per_token` bytes of its JSON. `left_out`: whole entries
+    at its end; `summary_cut`: so little was allowed that the coverage of each agent was left out too, and then what else did not fit.
+    """
+
+    max_tokens: int
+    bytes_per_token: int
+    left_out: int
+    summary_cut: bool
+
+
+class ExcerptJson(ResultJson):
+    """A result whose `text` is what stands around its first matches, and `spans` theirs in it. `text_length`: code points of all of it."""
+
+    text_length: int
+
+
+class SearchAnswerJson(TypedDict):
+    """What the tool `search` answers. `redactions`: marks that stand for secrets."""
+
+    schema_version: int
+    results: list[ExcerptJson]
+    summary: SummaryJson
+    redactions: int
+    budget: BudgetJson
+
+
+class PieceJson(EntryJson):
+    """A record, or a piece of its text: from the code point `text_start`, of `text_length`."""
+
+    text_start: int
+    text_length: int
+
+
+class ReadAnswerJson(TypedDict):
+    """What the tool `read` answers. `cursor` goes on from where it ends; null at the end."""
+
+    schema_version: int
+    conversation: ConversationJson
+    hit: HitJson | None
+    records: list[PieceJson]
+    before: int
+    after: int
+    cursor: str | None
+    notes: list[str]
+    redactions: int
+    budget: BudgetJson
+
+
+class RecentJson(TypedDict):
+    """A conversation by what was typed in it. `ref`: its latest prompt; `prompts`: how many were found, `began` and `ended` when."""
+
+    ref: str
+    agent: str
+    conversation_id: str | None
+    title: str | None
+    project: str | None
+    cwd: str | None
+    branch: str | None
+    began: str | None
+    ended: str | None
+    prompts: int
+    first_prompt: str
+    last_prompt: str
+    resume: ResumeJson | None
+
+
+class RecentAnswerJson(TypedDict):
+    """What the tool `recent` answers, latest conversation first."""
+
+    schema_version: int
+    conversations: list[RecentJson]
+    more: int
+    summary: SummaryJson
+    redactions: int
+    budget: BudgetJson
+
+
+class ReachJson(TypedDict):
+    """One store that is here. `reads`: can it be read; if not, `why_not`."""
+
+    id: str
+    role: str
+    sources: int
+    bytes: int
+    newest: str | None
+    reads: bool
+    why_not: list[str]
+
+
+class ReachableJson(TypedDict):
+    """One agent: at which efforts a search reads any of its history, and why others give less."""
+
+    id: str
+    name: str
+    found: bool
+    places: list[str]
+    efforts: list[str]
+    why_not: list[str]
+    stores: list[ReachJson]
+
+
+class SourcesAnswerJson(TypedDict):
+    """What the tool `sources` answers. `absent`: agents that are known and not here."""
+
+    schema_version: int
+    agents: list[ReachableJson]
+    absent: list[str]
+    budget: BudgetJson
+
+
+class ExplainAnswerJson(ExplanationJson):
+    """What the tool `explain` answers."""
+
+    budget: BudgetJson
+
+
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+JsonSchema = dict[str, typing.Any]
+
+
+def json_schema(kind: type, shapes: JsonSchema, version: int, *, named: bool = False) -> JsonSchema:
+    """The JSON Schema of a type of this module. The types that it names are put into `shapes`, itself too where it is to be named."""
+    return _type(kind, shapes, version) if named else _shape(kind, shapes, version)
+
+
+def _shape(kind: type, shapes: JsonSchema, version: int) -> JsonSchema:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    required = [name for name, hint in hints.items() if typing.get_origin(hint) is not typing.NotRequired]
+    properties = {name: _type(hint, shapes, version) for name, hint in hints.items()}
+    out: JsonSchema = {"type": "object", "properties": properties, "required": required}
+    if "schema_version" in hints:
+        out["properties"]["schema_version"] = {"const": version}
+    if kind.__doc__:
+        out = {"description": kind.__doc__.strip(), **out}
+    return out
+
+
+def _type(hint: object, shapes: JsonSchema, version: int) -> JsonSchema:
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint is object:
+        return {}
+    if origin is typing.NotRequired:
+        return _type(inner[0], shapes, version)
+    if origin is list:
+        return {"type": "array", "items": _type(inner[0], shapes, version)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _type(inner[1], shapes, version)}
+    if origin is typing.Literal:
+        return {"enum": list(inner)}
+    if inner:  # a union; every one here is with None
+        parts = [_type(part, shapes, version) for part in inner]
+        if all(set(part) == {"type"} for part in parts):
+            return {"type": [part["type"] for part in parts]}
+        return {"anyOf": parts}
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    assert isinstance(hint, type), hint
+    name = hint.__name__.removesuffix("Json")
+    if name not in shapes:
+        shapes[name] = {}
+        shapes[name] = _shape(hint, shapes, version)
+    return {"$ref": f"#/$defs/{name}"}

@@ -33,7 +33,7 @@ def result(found: Result, home: str, *, explain: bool = False) -> ResultJson:
         "role": ROLE_OF[record.speaker],
         "text": record.text,
         "spans": [list(span) for span in found.spans],
-        "timestamp": None if record.time_us is None else rfc3339(record.time_us),
+        "timestamp": moment(record),
         "conversation_id": _text(record.conversation_id),
         "parent_conversation_id": _text(record.parent_conversation_id),
         "also_in": [clean(other) for other in found.also_in],
@@ -64,8 +64,13 @@ def _neighbour(record: Record) -> RecordJson:
         "kind": record.kind,
         "role": ROLE_OF[record.speaker],
         "text": record.text,
-        "timestamp": None if record.time_us is None else rfc3339(record.time_us),
+        "timestamp": moment(record),
     }
+
+
+def moment(record: Record) -> str | None:
+    """When a record was said."""
+    return None if record.time_us is None else rfc3339(record.time_us)
 
 
 def _text(value: str | None) -> str | None:

@@ -13,7 +13,7 @@ from ..query.fields import FIELDS
 from ..typed import NamedTuple
 from .main import COMMANDS
 
-_FOLDERS = ("home", "cwd")
+_FOLDERS = ("home", "cwd", "project_root")
 _QUERIES = ("search", "explain")
 _NAMED = ("show", "resume")
 

@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
         "Parse everything that can be read here, without a query: records, what was skipped and why, and shapes that are not known. "
         "Prints names of keys, never a text.",
         "  deepgrep doctor\n"
-        "  deepgrep doctor --agent codex --json",
+        f"  deepgrep doctor --agent {AGENT_IDS[0]} --json",
         "exit status: 0 nothing is damaged, 1 a file cannot be read or holds what is no record, 2 wrong usage, 130 cancelled.\n"
         "An unfinished last line, an unknown shape and a format that is not supported are reported, and are no damage.",
     )  # fmt: skip
@@ -52,7 +52,7 @@ def _doctor(words: Sequence[str]) -> int:
     options = parser().parse_args(list(words))
     if options.workers == 0:
         raise UsageError("--workers must be at least 1: leave it out to let the work decide")
-    where = machine(options.home)
+    where = machine(options.home, options.project_root)
     agents = choices("agent", options.agent, AGENT_IDS)
     progress, interrupt = _Progress(not options.no_progress), Interrupt()
     previous = signal.signal(signal.SIGINT, interrupt.handle)

@@ -14,7 +14,7 @@ from ..query.language import show
 from ..render.text import command, size
 from ..text import safe
 from ..wire import explanation, tree_lines
-from .parser import answered
+from .parser import answered, where_flags
 from .search import parser as search_parser
 from .search import requested
 
@@ -36,14 +36,14 @@ def run(words: Sequence[str]) -> int:
 
 def _explain(words: Sequence[str]) -> int:
     made, options = requested(words, parser())
-    where = machine(options.home)
+    where = machine(options.home, options.project_root)
     found, looked = list(costs(made, where)), list(probes(made, plan(made, where).sources))
     if options.json or options.ndjson:
         from ..render.json import dumped
 
         sys.stdout.write(dumped(explanation(made, found, looked)) + "\n")
         return 0
-    for line in _lines(made, found, looked, ("--home", options.home) if options.home else ()):
+    for line in _lines(made, found, looked, where_flags(options)):
         print(line)
     return 0
 

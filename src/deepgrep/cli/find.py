@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         "  deepgrep find                                       every file that a search may read\n"
         "  deepgrep find -l --changed-within 7d -t transcript  what changed this week, with sizes\n"
         "  deepgrep find -0 -e jsonl | xargs -0 du -ch         for other programs\n"
-        "  deepgrep find -g 'rollout-2026-03-*'",
+        "  deepgrep find -g '*-2026-03-*'",
         "A pattern without capitals matches either case. Exit status: 0 found, 1 nothing found, 2 wrong usage.",
     )  # fmt: skip
     made.add_argument("pattern", nargs="?", metavar="PATTERN", help="what the file's name must hold; left out: every file")
@@ -77,7 +77,7 @@ def run(words: Sequence[str]) -> int:
 
 def _find(words: Sequence[str]) -> int:
     options = parser().parse_intermixed_args(list(words))
-    where = machine(options.home)
+    where = machine(options.home, options.project_root)
     agents = choices("agent", options.agent, AGENT_IDS)
     tests = tuple(_tests(options))
     found = [one for one in sources(where, agents, tuple(options.store)) if all(test(one.source) for test in tests)]

@@ -160,7 +160,7 @@ def _patterns(file: str) -> list[str]:
 
 def _grep(words: Sequence[str]) -> int:
     made, pattern, options = requested(words)
-    where = machine(options.home)
+    where = machine(options.home, options.project_root)
     interrupt, progress = Interrupt(), Progress(not options.no_progress)
     previous = signal.signal(signal.SIGINT, interrupt.handle)
     began = time.monotonic()
@@ -270,7 +270,7 @@ class _Output:
                 write(self._named(title, "\0" if options.null else "\n"))
             return
         groups = list(hits(result.record.text, result.spans, before=self.before, after=self.after, most=left))
-        found = [hit for group in groups for hit in group if hit.matched]
+        found = [hit for group in groups for hit in group if hit.matched][:left]  # what follows was asked for as context
         each = options.count and options.only_matching
         self.counts[title] = seen + (sum(len(hit.spans) for hit in found) if each else len(found))
         if options.count:
@@ -295,7 +295,7 @@ class _Output:
             if left is not None and left <= 0:
                 break
             groups = list(hits(result.record.text, result.spans, before=self.before, after=self.after, most=left))
-            found = [hit for group in groups for hit in group if hit.matched]
+            found = [hit for group in groups for hit in group if hit.matched][:left]
             lines += events(groups, result.record, title, inverted=self.pattern.inverted)
             matches = 0 if self.pattern.inverted else sum(len(hit.spans) for hit in found)
             stats = stats._replace(

@@ -16,6 +16,7 @@ COMMANDS = {  # in the order of the help; each is a module of this package, impo
     "doctor": "parse everything, and say what is damaged or unknown",
     "explain": "what a search means and would read",
     "fields": "what a query may name before a colon",
+    "mcp": "answer agents over the Model Context Protocol",
     "completion": "a script that completes commands in bash, zsh or fish",
 }
 HELP = f"""\

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from ..engine.resolve import nearest
 from ..errors import UsageError
 from ..files import Unreadable
+from ..options import WHERE
 from ..registry import AGENT_IDS
 from ..typed import TYPE_CHECKING
 
@@ -71,8 +72,22 @@ def add_agent(group: argparse._ActionsContainer) -> None:
 
 
 def add_home(group: argparse._ActionsContainer) -> None:
-    """The flag that every command that reads has."""
-    group.add_argument("--home", metavar="DIR", help="read DIR as if it were your home; your variables then do not count")
+    """The flags that every command that reads has: where to look."""
+    for option in WHERE:
+        if option.shape == "list":
+            group.add_argument(*option.flags, dest=option.field, action="append", metavar=option.metavar, default=[], help=option.help)
+        else:
+            group.add_argument(*option.flags, dest=option.field, metavar=option.metavar, help=option.help)
+
+
+def where_flags(options: argparse.Namespace) -> tuple[str, ...]:
+    """The words that make another command look where this one does."""
+    words: list[str] = []
+    for option in WHERE:
+        given = getattr(options, option.field)
+        for value in given if isinstance(given, list) else [given] if given else []:
+            words += [option.flags[-1], value]
+    return tuple(words)
 
 
 def answered(command: Command, words: Sequence[str]) -> int:

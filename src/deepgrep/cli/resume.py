@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
         "resume", "[--run] REF|ID|PATH",
         "Print the agent's own command that goes back into a conversation; with --run, go there.",
         "  deepgrep resume 5eed0000                            print the command\n"
-        "  deepgrep resume --run codex.sessions:0123456789abcd:1f4.0:89abcd\n"
+        "  deepgrep resume --run REF                           go there\n"
         '  eval "$(deepgrep resume 5eed0000)"                  the same, in this shell',
         "exit status: 0 printed, 2 there is no way back; with --run, the agent's own",
     )  # fmt: skip
@@ -38,7 +38,7 @@ def run(words: Sequence[str]) -> int:
 
 def _resume(words: Sequence[str]) -> int:
     options = parser().parse_args(list(words))
-    where = machine(options.home)
+    where = machine(options.home, options.project_root)
     found, _ = opened(options.name, where)
     way = way_back(found)
     if options.run:

@@ -21,7 +21,7 @@ from ..options import SEARCH, Option
 from ..render.style import style, width
 from ..render.text import Page, closing, flat, grouped, missed, profile
 from ..wire import exit_status
-from .parser import Parser, drop_output
+from .parser import Parser, add_home, drop_output, where_flags
 
 _PROGRESS_AFTER_S = 0.5
 _PROGRESS_EVERY_S = 0.1
@@ -59,7 +59,7 @@ def parser(
     output.add_argument("--workers", type=_count, metavar="N", help="processes that read (default: by work and cores); changes no result")
     output.add_argument("--profile", action="store_true", help="say where the time went")
     output.add_argument("--no-progress", action="store_true", help="no progress on the terminal")
-    output.add_argument("--home", metavar="DIR", help="read DIR as if it were your home; your variables then do not count")
+    add_home(output)
     made.add_argument("texts", nargs="*", metavar="TEXT", help="what to find; may be left out where a filter stands")
     return made
 
@@ -164,7 +164,7 @@ def run(words: Sequence[str]) -> int:
     """Run the command with these words; returns the exit status."""
     try:
         made, options = requested(words)
-        where = machine(options.home)
+        where = machine(options.home, options.project_root)
     except UsageError as error:
         sys.stderr.write(f"deepgrep: {error}\n")
         return 2
@@ -203,7 +203,7 @@ def _print(events: Iterator[Event], made: Query, options: argparse.Namespace, ho
     if options.json or options.ndjson:
         return _print_json(events, made, options, home)
     out, variables = sys.stdout, os.environ
-    look, flags = style(options.color, out, variables), ("--home", options.home) if options.home else ()
+    look, flags = style(options.color, out, variables), where_flags(options)
     page = Page(look, width(out, variables), home, time.time(), options.explain, options.refs, flags)
     held: list[Result] = []
     read: list[Source] = []

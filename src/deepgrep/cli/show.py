@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
         "show", "[OPTION...] REF|ID|PATH",
         "Show a record in its conversation, or a whole conversation: by a ref, a conversation's id, the start of one, or a file.",
         "  deepgrep search --refs flaky test                   refs stand in brackets\n"
-        "  deepgrep show codex.sessions:0123456789abcd:1f4.0:89abcd\n"
+        "  deepgrep show -C 2 REF                              two records on each side of it\n"
         "  deepgrep show 5eed0000 --speaker person             what you typed in a conversation\n"
         "  deepgrep show --format html ID > conversation.html  one file, no script, nothing loaded",
         "exit status: 0 shown, 2 not here any more, not one thing, or not readable",
@@ -66,7 +66,7 @@ def _show(words: Sequence[str]) -> int:
     wanted = Window(
         limit=options.limit, speakers=choices("speaker", options.speaker, SPEAKERS), kinds=choices("kind", options.kind, KINDS)
     )
-    where = machine(options.home)
+    where = machine(options.home, options.project_root)
     found, named = opened(options.name, where)
     passage = found.window(_placed(wanted, options, found))
     command = _command(found)

@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
         "List the agents whose history is known, where it is on this machine, and what of it can be read. Opens none of it.",
         "  deepgrep stores                     what is here\n"
         "  deepgrep stores --all               with the agents that are not here, and where they would be\n"
-        "  deepgrep stores --agent codex --json",
+        f"  deepgrep stores --agent {AGENT_IDS[0]} --json",
         "exit status: 0, or 2 for wrong usage",
     )  # fmt: skip
     add_agent(made)
@@ -40,7 +40,7 @@ def run(words: Sequence[str]) -> int:
 
 def _stores(words: Sequence[str]) -> int:
     options = parser().parse_args(list(words))
-    where = machine(options.home)
+    where = machine(options.home, options.project_root)
     agents = choices("agent", options.agent, AGENT_IDS)
     stock = inventory(where, agents)
     if options.json:

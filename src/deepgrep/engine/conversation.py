@@ -230,9 +230,10 @@ class Conversation:
 
     @property
     def describes(self) -> Record | None:
-        """A record, without its text, that says most of the conversation: its folder, branch, model, parent."""
-        named = self._first.get(self._ids.get(self.conversation_id, -1))
-        best = named or next(iter(self._first.values()), None)
+        """A record, without its text, that says most of the conversation: its folder, branch, model, parent. None for several."""
+        best = self._first.get(self._ids.get(self.conversation_id, -1))
+        if best is None and len(self._first) == 1:
+            (best,) = self._first.values()
         return best._replace(title=best.title or self.title) if best else None
 
     @property
@@ -337,7 +338,7 @@ def way_back(found: Conversation) -> Resume:
     """The agent's own command that goes back into the conversation. Raises NotFound with the reason where there is none."""
     record = found.describes
     if record is None:
-        raise NotFound("there is no record in it, so nothing says how to go back")
+        raise NotFound("this is no single conversation: name one by its id, or by a ref of it")
     declared = registry.agent(record.agent)
     if declared.resume is None:
         raise NotFound(f"{declared.name} has no command that goes back into a conversation")
@@ -349,8 +350,7 @@ def way_back(found: Conversation) -> Resume:
         raise NotFound(f"this is a subagent's conversation; the one that started it is {record.parent_conversation_id}")
     command = declared.resume(record)
     if command is None:
-        kept = f"is kept in {record.store}" + (", archived" if "archive" in record.store else "")
-        raise NotFound(f"{declared.name} has no command that goes back into this conversation, which {kept}")
+        raise NotFound(f"{declared.name} has no command that goes back into this conversation: it is kept in {record.store}")
     return command
 
 

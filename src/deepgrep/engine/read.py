@@ -7,7 +7,7 @@ promises nothing is decoded whole, in order. Both ways give the same records.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import lru_cache
 from heapq import heappush, heappushpop
 from time import perf_counter
@@ -487,7 +487,7 @@ class Whole:
         self.bytes_read = 0
         self._reader = reader  # in place of the store's own
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Generator[Record, None, None]:
         store = registry.store(self.source.store)
         if self._reader:
             store = store._replace(reader=self._reader)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 
 from .. import registry
 from ..discovery import Installed, Machine, installed, listing, loaded
 from ..errors import NotFound, UsageError
 from ..files import Unreadable, inside
-from ..model import Agent, Record, Source
+from ..model import Agent, Record, Rows, Source
 from ..typed import NamedTuple
 from . import refs
 from .read import Whole
@@ -124,8 +125,10 @@ def _of_id(text: str, machine: Machine, agents: tuple[str, ...] = ()) -> Target:
         raise NotFound(_several_files(text, unsure, machine))
     listed = [_listed(found) for found in here if found.places]
     looked = _Looking(text)
-    for sources in (_by_name(text, listed), _by_content(listed)):
-        looked.at(sources)
+    everything = [source for one in listed for source in one.sources]
+    # Names first; then what names prove nothing of; last, whole files, which may hold a second conversation inside.
+    for sources, whole in ((_by_name(text, listed), False), (_unproved(listed), False), (everything, True)):
+        looked.at(sorted(sources, key=_worth), whole=whole)
         if looked.found:
             return looked.target(machine)
     raise NotFound(looked.miss())
@@ -166,11 +169,14 @@ def _carries(text: str, source: Source, declared: Agent) -> bool:
     return re.search(rf"(?:^|[^A-Za-z0-9]){re.escape(text)}", source.stem) is not None
 
 
-def _by_content(agents: Iterable[_Here]) -> list[Source]:
-    """What may hold an id that no name carries, newest first: stores whose names prove nothing, then prompt histories."""
-    proving = {store for here in agents for store in (here.agent.locate.stores if here.agent.locate else ())}
-    rest = [source for here in agents for source in here.sources if source.store not in proving]
-    return sorted(rest, key=lambda source: (source.role == "prompts", -source.mtime_ns, source.store, source.key))
+def _unproved(agents: Iterable[_Here]) -> list[Source]:
+    """Sources of stores whose names prove nothing, prompt histories among them."""
+    return [source for here in agents for source in here.sources if not here.agent.locate or source.store not in here.agent.locate.stores]
+
+
+def _worth(source: Source) -> tuple[bool, int, str, str]:
+    """Transcripts before prompt histories, newest first."""
+    return source.role == "prompts", -source.mtime_ns, source.store, source.key
 
 
 class _Looking:
@@ -179,27 +185,39 @@ class _Looking:
     def __init__(self, text: str) -> None:
         self.text = text
         self.found: dict[tuple[str, str], list[Source]] = {}  # by agent and id
-        self.sources = self.bytes = self.unread = self.failed = 0
+        self.bytes = self.unread = 0
+        self.failed: set[Source] = set()
         self._seen: set[Source] = set()
 
-    def at(self, sources: Iterable[Source]) -> None:
-        """Look at some sources."""
+    def at(self, sources: Iterable[Source], *, whole: bool) -> None:
+        """Look at some sources: at a transcript until a record names its conversation, or with `whole` at all of it."""
+        self.unread = 0
         for source in sources:
-            if source in self._seen:
+            if source in self._seen and not whole:
                 continue
-            self._seen.add(source)
-            if self.bytes + source.size > READ_BYTES:
+            if self.bytes > READ_BYTES or (whole and self.bytes + source.size > READ_BYTES):
                 self.unread += 1
                 continue
-            self.sources += 1
-            self.bytes += source.size
-            try:
-                for native in _ids(source):
+            self._seen.add(source)
+            self._read(source, whole=whole)
+
+    def _read(self, source: Source, *, whole: bool) -> None:
+        reading = Whole(source)
+        several = whole or source.role == "prompts" or isinstance(registry.store(source.store).reader, Rows)
+        try:
+            with closing(iter(reading)) as records:
+                for record in records:
+                    native = record.conversation_id
+                    if native is None:
+                        continue
                     if native == self.text or (len(self.text) >= _LEAST and native.startswith(self.text)):
                         held = self.found.setdefault((source.agent, native), [])
                         held += [source] if source not in held else []
-            except Unreadable:
-                self.failed += 1
+                    if not several:
+                        break
+        except Unreadable:
+            self.failed.add(source)
+        self.bytes += reading.bytes_read
 
     def target(self, machine: Machine) -> Target:
         """The one conversation that was found. Raises NotFound for several."""
@@ -215,30 +233,15 @@ class _Looking:
         if len(bodies) > 1 and len({source.store for source in bodies}) < len(bodies):
             raise NotFound(_several_files(native, bodies, machine))
         why = "" if bodies else "its transcript is not here any more: these are its prompts in the prompt history"
-        return Target(tuple(bodies or sources), native, looked=Looked(self.sources, self.bytes), why=why)
+        return Target(tuple(bodies or sources), native, looked=Looked(len(self._seen), self.bytes), why=why)
 
     def miss(self) -> str:
         """What was looked at in vain."""
-        read = f"{self.sources:,} files were read for it"
-        left = f", {self.unread:,} more were not, being too much" if self.unread else ""
+        read = f"{len(self._seen):,} files were read for it"
+        left = f", {self.unread:,} files were too much to read to the end" if self.unread else ""
+        left += f", {len(self.failed):,} cannot be read" if self.failed else ""
         short = f"; a start of an id needs {_LEAST} characters" if len(self.text) < _LEAST else ""
         return f"no conversation {self.text} is here: no name proves it, and {read}{left}{short}; `deepgrep search --refs` shows refs"
-
-
-def _ids(source: Source) -> Iterator[str]:
-    """The ids of the conversations in a source. A transcript that is no database holds one, which its first record with an id names."""
-    several = source.role == "prompts" or _is_database(source)
-    for record in Whole(source):
-        if record.conversation_id is not None:
-            yield record.conversation_id
-            if not several:
-                return
-
-
-def _is_database(source: Source) -> bool:
-    from ..model import Rows
-
-    return isinstance(registry.store(source.store).reader, Rows)
 
 
 def transcript(record: Record, machine: Machine) -> tuple[str, tuple[Source, ...]]:

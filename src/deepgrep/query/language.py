@@ -19,8 +19,11 @@ from .parse import EMPTY, Choices, Parsed, joined
 if TYPE_CHECKING:
     from lark import Lark
 
+_SHOWN = 80  # characters of a text that an error shows on each side
+_WARNINGS = 5  # shown at most
 _DEPTH = 50  # parentheses and negations within each other
 _FIELD = re.compile(r"([A-Za-z_]+):(?!:|//)(?=\S)")
+_QUOTE = re.compile(r'(\\*)"')
 _RANGE = re.compile(r"([\[{])\s*(\S+)\s+TO\s+(\S+?)\s*([\]}])")
 _COMPARISON = re.compile(r"(>=|<=|>|<)(.+)", re.DOTALL)
 _OPERATORS = ("OR", "AND", "NOT")
@@ -30,8 +33,10 @@ class QueryError(UsageError):
     """Query text that makes no sense. Names the column, counted from 1, and shows it."""
 
     def __init__(self, text: str, at: int, message: str) -> None:
-        line = "".join(" " if char.isspace() else char for char in text)
-        super().__init__(f"{message}\n  {line}\n  {' ' * at}^")
+        start = max(0, at - _SHOWN) if len(text) > 2 * _SHOWN else 0
+        piece = text[start : start + 2 * _SHOWN]
+        line = ("…" if start else "") + "".join(" " if char.isspace() else char for char in piece) + ("…" if text[start + 2 * _SHOWN :] else "")
+        super().__init__(f"{message}\n  {line}\n  {' ' * (at - start + (start > 0))}^")
         self.column = at + 1
 
 
@@ -60,9 +65,13 @@ def parse(text: str, *, any_term: bool = False, choices: Choices | None = None) 
     for mark, token in pairwise(tokens):
         if mark.kind == "MINUS" and token.kind == "WORD" and len(token.value) <= 3:
             warnings.append(f'-{token.value} leaves out what holds {token.value!r}; to find the dash, write "-{token.value}"')
+    for token, following in pairwise(tokens):
+        if token.kind == "WORD" and token.value[-1:] == ":" and token.value[:-1] in BY_NAME and following.kind in ("WORD", "PHRASE"):
+            warnings.append(f"{token.value!r} was searched as text; as a field its value follows at once: {token.value}{following.value}")
+    said = tuple(dict.fromkeys(warnings))[:_WARNINGS]
     if plain:
-        return Parsed(joined([Term(token.value) for token in tokens], any_term), tuple(warnings))
-    return Parsed(_Builder(text, choices or {}, any_term).build(tokens), tuple(warnings))
+        return Parsed(joined([Term(token.value) for token in tokens], any_term), said)
+    return Parsed(_Builder(text, choices or {}, any_term).build(tokens), said)
 
 
 # --- tokens ---------------------------------------------------------------------------------------------------------
@@ -106,19 +115,19 @@ def _marks(text: str, at: int) -> bool:
 
 
 def _phrase(text: str, at: int) -> tuple[str, int]:
-    """A quoted phrase and where it ends; in it, a backslash before a quote makes the quote a part of it."""
+    r"""A quoted phrase and where it ends. A backslash before a quote makes the quote a part of it, `\\\\"` is a backslash and the end."""
     out: list[str] = []
     index = at + 1
-    while index < len(text):
-        char = text[index]
-        if char == '"':
-            return "".join(out), index + 1
-        if char == "\\" and text[index + 1 : index + 2] == '"':
-            index += 1
-            char = '"'
-        out.append(char)
-        index += 1
-    raise QueryError(text, at, f'the quote at column {at + 1} is not closed: add a closing ", or use --literal to search for quotes')
+    while found := _QUOTE.search(text, index):
+        out += [text[index : found.start()], "\\" * (len(found[1]) // 2)]
+        index = found.end()
+        if len(found[1]) % 2 == 0:
+            return "".join(out), index
+        out.append('"')
+    escaped = "; a backslash before a quote makes it text, two of them do not" if '\\"' in text[at:] else ""
+    raise QueryError(
+        text, at, f'the quote at column {at + 1} is not closed: add a closing ", or use --literal to search for quotes{escaped}'
+    )
 
 
 def _word(text: str, at: int, depth: int) -> tuple[Token, int]:
@@ -282,7 +291,7 @@ class _Builder:
             if not token.value.strip():
                 raise QueryError(self.text, token.at, "text: needs a text after it")
             return Term(token.value)
-        if token.value == "*" and not token.quoted:
+        if token.value == "*":
             return Field(spec.name, shown="*")
         if spec.compare == "instant":
             return self._instant(token, spec)
@@ -299,6 +308,8 @@ class _Builder:
 
             close = get_close_matches(value.lower(), list(known), n=1, cutoff=0.5)
             hint = f" (did you mean {close[0]}?)" if close else ""
+            if "," in value:
+                hint = " (several are written with OR)"
             raise QueryError(self.text, token.at, f"unknown {spec.name} {value!r}{hint}; choose from {', '.join(known)}")
 
     def _instant(self, token: Token, spec: FieldSpec) -> Field:
@@ -348,7 +359,7 @@ def _shown(tree: Tree, within: int) -> str:
         return _shown_term(tree.text)
     if isinstance(tree, Field):
         value = tree.shown or tree.value or "*"
-        bare = value == "*" or (not re.search(r'[\s"()]', value) and value) or _RANGE.fullmatch(value)
+        bare = value == "*" or (value and not re.search(r'[\s"()]|^:|^//', value)) or _RANGE.fullmatch(value)
         return f"{tree.name}:{value}" if bare else f"{tree.name}:{_quoted(value)}"
     if isinstance(tree, Not):
         return f"NOT {_shown(tree.part, 2)}"
@@ -368,4 +379,5 @@ def _shown_term(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '\\"') + '"'
+    ended = text + '"'  # backslashes are doubled where a quote follows, also the closing one
+    return '"' + _QUOTE.sub(lambda found: found[1] * 2 + '\\"', ended)[:-2] + '"'

@@ -84,8 +84,8 @@ def hits(text: str, spans: Spans, *, before: int = 0, after: int = 0, most: int 
             group += [*waiting, Hit(number, start, text[start:end], tuple(mine), True)]
             waiting.clear()
             trailing = after
-        elif trailing:
-            group.append(Hit(number, start, text[start:end], (), False))
+        elif trailing:  # beyond `most`, a line that matches is still shown as one, as ripgrep does
+            group.append(Hit(number, start, text[start:end], tuple(mine), bool(mine)))
             trailing -= 1
         elif left == 0 or at >= len(spans):
             break

@@ -298,6 +298,9 @@ _WHY: Mapping[str, str] = {
     "folder_unreadable": "folders that cannot be listed",
     "changed_while_read": "files that shrank while they were read",
     "link_refused": "links that lead out of its folder",
+}
+_WHY_NOT_READ: Mapping[str, str] = {  # in the words of `stores` and `doctor`
+    **_WHY,
     "malformed": "lines that are no record: cut off, glued to damage, or not JSON",
     "torn_tail": "unfinished last lines, as when their agent is writing",
     "undecodable": "nesting too deep, numbers too long, or not the format at all",
@@ -314,7 +317,7 @@ _WHY: Mapping[str, str] = {
 
 def why(code: str) -> str:
     """A reason's code in words."""
-    return _WHY.get(code, code.replace("_", " "))
+    return _WHY_NOT_READ.get(code, code.replace("_", " "))
 
 
 def _missing(summary: Summary) -> Iterator[str]:
@@ -329,7 +332,7 @@ def _missing(summary: Summary) -> Iterator[str]:
     if skipped:
         yield _count(skipped, "planned source")
     for reason, names in sorted(holders.items()):
-        yield f"{why(reason)} ({', '.join(names)})"
+        yield f"{_WHY.get(reason, reason.replace('_', ' '))} ({', '.join(names)})"
 
 
 def _section(covered: object, name: str) -> dict:  # type: ignore[type-arg]

@@ -27,11 +27,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from ..model import Agent, Decoded, Line, Lines, Locator, Log, Near, Record, Resume, Sibling, Skip, Source, Store, Text, Traits
+from ..model import Agent, Decoded, Line, Lines, Locator, Log, Near, Record, Resume, Rows, Sibling, Skip, Source, Store, Text, Traits
 from ..text import clean, instant
 from ._shapes.blocks import mapping, string
 from ._shapes.envelopes import command_or_prompt
 from ._shapes.steps import UNKNOWN, conversation, folder, papers, step_records
+from ._shapes.trajectories import conversation as trajectory
 
 _ID = re.compile(r"[0-9A-Za-z_-]{1,200}")
 _HISTORY_LIMIT_BYTES = 32 << 20
@@ -129,10 +130,10 @@ AGENT = Agent(
             id="antigravity-cli.conversations",
             role="transcript",
             where=("conversations/*.db",),
-            evidence="reported readers of the format, 2026-06",
-            reader=None,
+            evidence="reported several readers of 1.x to 2.18, 2026-08",
+            reader=Rows(trajectory),
+            traits=Traits(text_in="line", inserted=":"),
             endings=(".db",),
-            unsupported="sqlite_not_yet",
         ),
         Store(
             id="antigravity-cli.encrypted",

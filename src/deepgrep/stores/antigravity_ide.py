@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..model import Agent, Decoded, Line, Log, Record, Sibling, Source, Store, Text, Traits
+from ..model import Agent, Decoded, Line, Log, Record, Rows, Sibling, Source, Store, Text, Traits
 from ._shapes.steps import conversation, papers, step_records
+from ._shapes.trajectories import conversation as trajectory
 
 
 def _transcript(lines: Iterable[Line], source: Source, sibling: Sibling) -> Decoded:
@@ -54,10 +55,10 @@ AGENT = Agent(
             id="antigravity-ide.conversations",
             role="transcript",
             where=("conversations/*.db",),
-            evidence="reported readers of the format, 2026",
-            reader=None,
+            evidence="reported several readers of 1.x to 2.18, 2026-08",
+            reader=Rows(trajectory),
+            traits=Traits(text_in="line", inserted=":"),
             endings=(".db",),
-            unsupported="sqlite_not_yet",
         ),
         Store(
             id="antigravity-ide.encrypted",

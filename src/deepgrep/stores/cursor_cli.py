@@ -32,11 +32,31 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from ..model import Agent, Decoded, Document, Line, Lines, Near, Record, Resume, Sibling, Skip, Source, Speaker, Store, Text, Traits
+from ..model import (
+    Agent,
+    Database,
+    Decoded,
+    Document,
+    Line,
+    Lines,
+    Near,
+    Record,
+    Resume,
+    Rows,
+    Sibling,
+    Skip,
+    Source,
+    Speaker,
+    Store,
+    Text,
+    Traits,
+    Wanted,
+)
 from ..text import clean, days_from_civil, instant, plain
-from ._shapes import wrapped
+from ._shapes import blobs, wrapped
 from ._shapes.blocks import BLOBS, blocks, joined, mapping, readable, string
 from ._shapes.envelopes import Said, command_or_prompt
+from ._shapes.workspaces import below
 
 Json = dict[str, object]
 _Saying = Iterator[Said | Skip]
@@ -89,15 +109,15 @@ def _agent_text(text: str) -> Iterator[Said]:
 
 
 def _call(block: Json) -> _Saying:
-    name = string(block, "name")
-    asked = block.get("input")
+    name = string(block, "name") or string(block, "toolName")
+    asked = block.get("input") or block.get("args")
     yield Said("tool", "tool_call", f"{name}\n{plain(readable(asked))}" if asked else name, tool=name) if name else _UNKNOWN
 
 
 def _output(block: Json) -> _Saying:
     found = next((block[key] for key in ("content", "output", "text", "result") if block.get(key)), "")
     text = joined(found) if isinstance(found, (str, list)) else plain(readable(found))
-    yield Said("tool", "tool_result", text, tool=string(block, "name"))
+    yield Said("tool", "tool_result", text, tool=string(block, "name") or string(block, "toolName"))
 
 
 def _thinking(block: Json) -> _Saying:
@@ -107,12 +127,14 @@ def _thinking(block: Json) -> _Saying:
 
 _BLOCKS: Mapping[str, Callable[[Json], _Saying]] = {
     "tool_use": _call,
+    "tool-call": _call,  # so spelled in the databases of chats
     "tool_result": _output,
+    "tool-result": _output,
     "command_output": _output,
     "thinking": _thinking,
     "reasoning": _thinking,
 }
-_SILENT_BLOCKS = frozenset({*BLOBS, "redacted", "redacted_thinking"})
+_SILENT_BLOCKS = frozenset({*BLOBS, "file", "redacted", "redacted_thinking", "redacted-reasoning"})
 _TEXTS: Mapping[str, Callable[[str], Iterator[Said]]] = {
     "user": _user_text,
     "assistant": _agent_text,
@@ -315,6 +337,38 @@ def _unindented(text: str) -> str:
     return "\n".join(line.strip() for line in text.split("\n")).strip()
 
 
+# --- chats in databases --------------------------------------------------------------------------------------------
+
+
+def _chat(database: Database, wanted: Wanted, source: Source) -> Decoded:
+    """The messages of a chat: channel 1, for where a transcript tells the same, it represents them."""
+    own = blobs.about(database)
+    beside = _meta(source)
+    model = string(own, "lastUsedModel")
+    folders = source.key.split("/")
+    common = Record(
+        source, 0, 0, "runtime", "context", "", channel=1, conversation_id=folders[-2] if len(folders) > 1 else None,
+        title=blobs.title(own) or blobs.title(beside), cwd=string(beside, "cwd"),
+    )  # fmt: skip
+    for rowid, value in blobs.messages(database, wanted, string(own, "latestRootBlobId")):
+        if isinstance(value, Skip) or not isinstance(value.get("role"), str):
+            yield value if isinstance(value, Skip) else _UNKNOWN
+            continue
+        base = common._replace(position=rowid, time_us=_time_us(value))
+        for found in _records(base, _message(value) if value["role"] in _TEXTS else iter((_UNKNOWN,))):
+            speaks = isinstance(found, Record) and found.speaker in ("agent", "tool") and model != "default"
+            yield found._replace(model=model) if isinstance(found, Record) and speaks else found
+
+
+def _meta(source: Source) -> Json:
+    """The note beside a chat's database."""
+    text = below(source)(source.key.rpartition(":")[2].rpartition("/")[0] + "/meta.json", 1 << 16)
+    try:
+        return mapping(json.loads(text)) or {} if text else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
 # --- texts beside the transcripts ---------------------------------------------------------------------------------
 
 
@@ -392,8 +446,8 @@ AGENT = Agent(
             Text(_whole), _WHOLE_FILE, endings=(".plan.md",), speakers=("agent",),
         ),
         Store(
-            "cursor-cli.chats", "transcript", ("chats/*/*/store.db",), "reported by readers of 2026", None, endings=(".db",),
-            unsupported="sqlite_not_yet",
+            "cursor-cli.chats", "transcript", ("chats/*/*/store.db",), "reported by readers of 2026",
+            Rows(_chat), _LINES, endings=(".db",),
         ),
     ),
     resume=_resume,

@@ -5,7 +5,10 @@
 that is written anew after some hundred of them. A session without a workspace lies in `globalStorage/emptyWindowChatSessions` (before,
 in `workspaceStorage/no-workspace`), one that moves to another window for some minutes in `globalStorage/transferredChatSessions`.
 `workspace.json` beside `chatSessions` names the folder that was open. What was typed into the input box is kept, without session and
-time, in `state.vscdb`: a database. The user folder is `~/.config/<product>/User` on Linux, `Library/Application Support` on macOS,
+time, in the workspace's `state.vscdb` under the key `memento/interactive-session` (some forty newest), what was typed into an editor's
+inline chat in `globalStorage/state.vscdb` under `inline-chat-history`. Each is fetched by its key alone: the databases hold secrets too.
+Builds of 2023 kept whole sessions under `interactive.sessions`.
+The user folder is `~/.config/<product>/User` on Linux, `Library/Application Support` on macOS,
 `AppData/Roaming` on Windows, `~/.vscode-server/data/User` where the editor's other half runs.
 
 **What identifies a conversation.** `sessionId`, which is also the file's name. When a workspace is opened from an empty window, its
@@ -25,66 +28,21 @@ command line is another agent.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
-from urllib.parse import unquote
 
-from ..model import Agent, Decoded, Document, Line, Log, Record, Sibling, Skip, Source, Store, Traits
+from ..model import Agent, Database, Decoded, Document, Line, Log, Record, Rows, Sibling, Skip, Source, Store, Traits, Wanted
 from ..text import clean
 from ._shapes.blocks import mapping, string
+from ._shapes.envelopes import command_or_prompt
+from ._shapes.keyed import history
 from ._shapes.mutations import Replay, is_change
 from ._shapes.requests import UNKNOWN, Request, Said, request
-
-_WORKSPACE_LIMIT_BYTES = 64 << 10
-_REMOTE = re.compile(r"vscode-(?:remote|vfs)://([^/]*)(/.*)?", re.DOTALL)
-_DRIVE = re.compile(r"/+([A-Za-z]):(?=[/\\]|\Z)")
-
-
-# --- where a session was held -------------------------------------------------------------------------------------
-
-
-def folder(uri: str) -> str | None:
-    """The folder that a URI names, in the spelling of the machine it lies on; None for what is no folder of files.
-
-    `file:///c%3A/x` is `c:/x`; a folder of WSL, of a container or behind SSH is the path there.
-    """
-    remote = _REMOTE.fullmatch(uri)
-    if remote:
-        return unquote(remote[2] or "") or None
-    if not uri.startswith("file://"):
-        return uri if uri.startswith("/") or re.match(r"[A-Za-z]:[/\\]", uri) else None
-    host, slash, path = uri.removeprefix("file://").partition("/")
-    path = unquote(slash + path)
-    if host and host != "localhost":
-        return f"//{unquote(host)}{path}"
-    drive = _DRIVE.match(path)
-    return (f"{drive[1]}:{path[drive.end() :]}" if drive else path) or None
-
-
-def _cwd(source: Source, sibling: Sibling) -> str | None:
-    """The folder of the workspace that the session belongs to: of a workspace of several, the folder of its file."""
-    storage, name, rest = source.key.rpartition("/chatSessions/")
-    told = sibling(f"{storage.rpartition(':')[2]}/workspace.json", _WORKSPACE_LIMIT_BYTES) if name and "/" not in rest else None
-    try:
-        value = mapping(json.loads(told)) if told else None
-    except (ValueError, RecursionError):
-        return None
-    if value is None:
-        return None
-    whole = string(value, "folder")
-    file = string(value, "workspace") or string(value, "configuration")
-    if whole or not file:
-        return folder(whole) if whole else None
-    above = folder(file)
-    return re.split(r"[/\\][^/\\]*\Z", above)[0] or None if above else None
+from ._shapes.workspaces import below, named, opened
 
 
 def _own_folder(session: dict[str, object]) -> str | None:
     """The folder that newer sessions record themselves."""
-    told = session.get("workingDirectory")
-    uri = told if isinstance(told, str) else string(mapping(told) or {}, "external") or string(mapping(told) or {}, "path")
-    return folder(uri) if uri else None
+    return named(session.get("workingDirectory"))
 
 
 # --- records ------------------------------------------------------------------------------------------------------
@@ -120,7 +78,7 @@ def _session(value: object, source: Source, sibling: Sibling) -> Decoded:
     base = Record(
         source, 0, 0, "runtime", "context", "",
         conversation_id=string(session, "sessionId") or source.stem,
-        cwd=_own_folder(session) or _cwd(source, sibling),
+        cwd=_own_folder(session) or opened(source, sibling),
         title=string(session, "customTitle") or string(session, "computedTitle"),
     )  # fmt: skip
     for position, one in enumerate(_requests(session)):
@@ -141,10 +99,55 @@ def _log(lines: Iterator[Line], source: Source, sibling: Sibling) -> Decoded:
         yield from _session(replay.value, source, sibling)
 
 
+# --- what was typed, as the input boxes keep it, and sessions of old: values in databases of keys --------------------
+
+
+def _typed(entries: object, source: Source, start: int) -> Decoded:
+    """The entries of one input box: texts, or objects with a text."""
+    cwd = opened(source, below(source))
+    for position, entry in enumerate(entries if isinstance(entries, list) else (), start):
+        value = mapping(entry) or {}
+        text = entry if isinstance(entry, str) else value.get("inputText", value.get("text"))
+        if not isinstance(text, str):
+            yield UNKNOWN
+        elif text.strip():
+            yield Record(source, position, 0, "person", command_or_prompt(text), clean(text), cwd=cwd)
+
+
+def _input_history(database: Database, wanted: Wanted, source: Source) -> Decoded:
+    for value in history(database, wanted, "memento/interactive-session"):
+        boxes = mapping((mapping(value) or {}).get("history"))
+        if boxes is None:
+            yield from () if value in (None, {}) else (UNKNOWN,)
+            continue
+        start = 0
+        for entries in boxes.values():
+            yield from _typed(entries, source, start) if isinstance(entries, list) else (UNKNOWN,)
+            start += len(entries) if isinstance(entries, list) else 0
+
+
+def _inline_history(database: Database, wanted: Wanted, source: Source) -> Decoded:
+    for value in history(database, wanted, "inline-chat-history"):
+        yield from _typed(value, source, 0) if isinstance(value, list) else () if value is None else (UNKNOWN,)
+
+
+def _sessions(database: Database, wanted: Wanted, source: Source) -> Decoded:
+    """Sessions as builds before 2024 kept them, all in one value; later ones list only their ids there."""
+    for value in history(database, wanted, "interactive.sessions"):
+        block = 0
+        for session in value if isinstance(value, list) else ():
+            if isinstance(session, str):
+                continue
+            for found in _session(session, source, below(source)):
+                yield found if isinstance(found, Skip) else found._replace(position=0, block=block, channel=1)
+                block += 1
+
+
 # --- the declaration ----------------------------------------------------------------------------------------------
 
 # Pieces of one reply, of an edit, of an output that would touch are set apart by white space. Added: the colon after a key.
 _TRAITS = Traits(text_in="file", inserted=":")
+_KEYED = Traits(text_in="line", inserted=":")
 _FOLDERS = ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions", "globalStorage/transferredChatSessions")
 
 
@@ -157,12 +160,16 @@ AGENT = Agent(
     "VS Code Copilot Chat",
     stores=(
         Store(
-            "vscode.input_history", "prompts", ("workspaceStorage/*/state.vscdb",), "reported by an experiment on 1.111", None,
-            endings=(".vscdb",), speakers=("person",), unsupported="sqlite_not_yet",
+            "vscode.input_history", "prompts", ("workspaceStorage/*/state.vscdb",), "reported by an experiment on 1.111",
+            Rows(_input_history), _KEYED, endings=(".vscdb",), speakers=("person",),
         ),
         Store(
-            "vscode.inline_history", "prompts", ("globalStorage/state.vscdb",), "reported by a reader of it", None,
-            endings=(".vscdb",), speakers=("person",), unsupported="sqlite_not_yet",
+            "vscode.inline_history", "prompts", ("globalStorage/state.vscdb",), "reported by a reader of it",
+            Rows(_inline_history), _KEYED, endings=(".vscdb",), speakers=("person",),
+        ),
+        Store(
+            "vscode.sessions_old", "transcript", ("workspaceStorage/*/state.vscdb",), "reported by a reader of builds of 2023",
+            Rows(_sessions), _KEYED, endings=(".vscdb",),
         ),
         Store(
             "vscode.chats", "transcript", _files(".jsonl"), "source chat/common/model, 2026",
