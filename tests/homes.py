@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,6 +63,16 @@ def write(home: Path, files: dict[str, str | bytes]) -> Path:
 def jsonl(*rows: object) -> str:
     """Rows as JSON lines."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def path_of(name: str) -> str:
+    """The file that a manifest's name means: one that two stores read is named with the role of each behind it, `x.db#prompts`."""
+    return name.partition("#")[0]
+
+
+def paths(*names: Iterable[str]) -> set[str]:
+    """The files that names mean."""
+    return {path_of(name) for some in names for name in some}
 
 
 class Manifest(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import DEEPGREP
-from homes import FIXTURES, manifest
+from homes import FIXTURES, manifest, paths
 
 _OPENED = re.compile(r'\b(?:open|openat|openat2|creat)\((?:[^,"]*, )?"((?:[^"\\]|\\.)*)", (?:\{flags=)?([A-Z_|]+)[^=]*= (-?\d+)')
 _CHANGED = re.compile(r"\b(?:rename|unlink|mkdir|rmdir|link|symlink|chmod|fchmod|chown|truncate|utime|utimes|utimens|mknod)(?:at2?)?\(")
@@ -40,7 +40,7 @@ def test_a_run_opens_only_what_its_effort_allows(agent: str, effort: str, tmp_pa
         if path.startswith(f"{own.home}/") and int(status) >= 0:
             name = path[len(f"{own.home}/") :]
             (folders.add(name) if "O_DIRECTORY" in flags else opened.setdefault(name, set()).add(flags))
-    allowed = own.prompts | own.extras | (own.transcripts | own.beside if effort == "exhaustive" else frozenset())
+    allowed = paths(own.prompts, own.extras, own.transcripts | own.beside if effort == "exhaustive" else ())
     assert set(opened) == allowed
     written = {name for name, flags in opened.items() if re.search("O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND", "|".join(flags))}
     assert not written

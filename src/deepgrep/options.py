@@ -60,7 +60,7 @@ WHERE: tuple[Option, ...] = (  # of every command that reads: no part of a reque
     Option("home", ("--home",), "text", "read DIR as if it were your home; your variables then do not count", "DIR"),
     Option(
         "project_root", ("--project-root",), "list",
-        "look in the project in DIR too, for files that agents leave in projects; repeatable (the working directory's always counts)", "DIR",
+        "look in DIR too for what agents leave in projects; repeatable (the working directory's project always counts)", "DIR",
     ),
 )  # fmt: skip
 _INFERRED = {"prompt": "prompts", "targeted": "all", "exhaustive": "prompts"}  # what the command line takes where no scope is given

@@ -21,12 +21,18 @@ from ..options import SEARCH, arguments
 from ..query.regex import compiled
 from ..render.grep import COLOURED, PLAIN, Layout, Stats, begin, end, events, heading, hits, name, printed, summary
 from ..render.style import PLAIN as BARE
-from ..render.style import style
+from ..render.style import Style, style
 from ..render.text import Page, closing
+from ..typed import TYPE_CHECKING
 from ..wire import exit_status
 from ..wire import summary as summary_json
 from .parser import Parser, add_home, answered, count
 from .search import Interrupt, Progress, add_option, chosen, watched
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from ..render.style import When
 
 # Controls of every search, by their long flags: short ones mean here what they mean to ripgrep.
 _SHARED = tuple(
@@ -58,7 +64,8 @@ def parser() -> argparse.ArgumentParser:
         title = option.group if option.group != "the answer" else "which records"
         add_option(groups.get(title) or groups.setdefault(title, made.add_argument_group(title)), option)
     output = made.add_argument_group("terminal")
-    output.add_argument("--color", choices=("auto", "always", "ansi", "never"), default="auto", help="when to colour (default: on a terminal)")
+    colours = ("auto", "always", "ansi", "never")
+    output.add_argument("--color", choices=colours, default="auto", help="when to colour (default: on a terminal)")
     output.add_argument("--no-progress", action="store_true", help="no progress on the terminal")
     add_home(output)
     return made
@@ -66,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_matching(group: argparse._ArgumentGroup) -> None:
     group.add_argument("-e", "--regexp", action="append", default=[], metavar="PATTERN", help="a pattern; one of several must match")
-    group.add_argument("-f", "--file", action="append", default=[], metavar="FILE", help="patterns from a file, one a line; - reads standard input")
+    group.add_argument("-f", "--file", action="append", default=[], metavar="FILE", help="patterns from a file, one a line; -: standard input")
     group.add_argument("-F", "--fixed-strings", action="store_true", help="patterns are text, not regular expressions")
     case = {"dest": "case", "action": "store_const", "default": "exact"}
     group.add_argument("-i", "--ignore-case", const="ignore", help="capitals do not count", **case)  # type: ignore[arg-type]
@@ -180,10 +187,14 @@ def _grep(words: Sequence[str]) -> int:
 def _close(closed: Summary, words: Sequence[str], options: argparse.Namespace, home: str) -> None:
     """One line on standard error that says what was read; standard output holds lines of records and nothing else."""
     sys.stdout.flush()
-    when = "always" if options.color == "ansi" else options.color
-    look = style(when, sys.stderr, os.environ) if sys.stderr.isatty() else BARE
+    look = _style(options, sys.stderr) if sys.stderr.isatty() else BARE
     page = Page(look, 0, home, time.time(), again=lambda patch: shlex.join(["deepgrep", "grep", *_changed(words, patch)]))
     sys.stderr.writelines(line + "\n" for line in closing(closed, page))
+
+
+def _style(options: argparse.Namespace, stream: TextIO) -> Style:
+    when: When = "always" if options.color == "ansi" else options.color
+    return style(when, stream, os.environ)
 
 
 def _changed(words: Sequence[str], patch: Mapping[str, object]) -> list[str]:
@@ -207,7 +218,7 @@ class _Output:
     def __init__(self, pattern: Pattern, options: argparse.Namespace, home: str, began: float) -> None:
         self.pattern, self.options, self.home, self.began = pattern, options, home, began
         on_terminal = sys.stdout.isatty()
-        coloured = style("always" if options.color == "ansi" else options.color, sys.stdout, os.environ) != BARE
+        coloured = _style(options, sys.stdout) != BARE
         around = options.around or 0
         self.before = around if options.before_context is None else options.before_context
         self.after = around if options.after_context is None else options.after_context
@@ -307,7 +318,7 @@ class _Output:
         self.counts[title] = seen + stats.matched_lines
         out = "".join([begin(title), *lines])
         stats = stats._replace(bytes_printed=len(out.encode()), elapsed_s=time.monotonic() - self.began)
-        self.stats = Stats(*(one + other for one, other in zip(self.stats, stats, strict=True)))
+        self.stats = self.stats.plus(stats)
         self._raw(out + end(title, stats))
 
     def _raw(self, text: str) -> None:

@@ -57,6 +57,7 @@ def parser(
     forms.add_argument("--ndjson", action="store_true", help="one JSON line for each result, the summary last")
     output.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="when to colour (default: on a terminal)")
     output.add_argument("--workers", type=_count, metavar="N", help="processes that read (default: by work and cores); changes no result")
+    output.add_argument("--redact", action="store_true", help="mask private keys, tokens, key-shaped values and passwords in URLs")
     output.add_argument("--profile", action="store_true", help="say where the time went")
     output.add_argument("--no-progress", action="store_true", help="no progress on the terminal")
     add_home(output)
@@ -204,7 +205,7 @@ def _print(events: Iterator[Event], made: Query, options: argparse.Namespace, ho
         return _print_json(events, made, options, home)
     out, variables = sys.stdout, os.environ
     look, flags = style(options.color, out, variables), where_flags(options)
-    page = Page(look, width(out, variables), home, time.time(), options.explain, options.refs, flags)
+    page = Page(look, width(out, variables), home, time.time(), options.explain, options.refs, flags, redact=options.redact)
     held: list[Result] = []
     read: list[Source] = []
     began = time.monotonic()
@@ -242,7 +243,7 @@ def _write(lines: Iterator[str]) -> None:
 def _print_json(events: Iterator[Event], made: Query, options: argparse.Namespace, home: str) -> int:
     from ..render.json import Detail, document, result_line, summary_line  # deferred: people read text
 
-    detail, flushed = Detail(options.explain, options.profile), 0.0
+    detail, flushed = Detail(options.explain, options.profile, options.redact), 0.0
     held: list[Result] = []
     read: list[Source] = []
     closed: Summary | None = None

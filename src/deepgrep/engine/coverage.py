@@ -53,7 +53,7 @@ _SAYS: Mapping[str, tuple[str, str]] = {
     "paste_missing": ("info", "{} pasted text[s] [is|are] no longer on disk; only the placeholder[s] [was|were] searched"),
     "replaced": ("info", "{} line[s] [holds|hold] bytes that are not UTF-8; they were replaced"),
     "context": ("info", "{} match[|es] in injected context [was|were] left out; ask with --kind context"),
-    "field_near_miss": ("warning", "{} word[s] [looks|look] like a misspelt field and [was|were] searched as text"),
+    "field_near_miss": ("warning", "{} part[s] of the text [looks|look] like query language, and may not mean what was meant"),
     "response_truncated": ("warning", "{} result[s] [was|were] left out of this answer to keep it within its budget"),
     "echo": ("info", "{} match[|es] in this program's own output [was|were] left out"),
     "unresolved": ("info", "{} selected conversation[s] [has|have] no transcript any more"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextvars import ContextVar
 from functools import lru_cache
 from heapq import heappush, heappushpop
 from time import perf_counter
@@ -446,11 +447,11 @@ def _whole_value(raw: bytes) -> object:
         return None
 
 
-def database_records(task: Task, reader: Rows) -> Iterator[Record]:
+def database_records(task: Task, reader: Rows, cancelled: Cancelled = lambda: False) -> Iterator[Record]:
     """Every record of a database, whatever the query. Raises Unreadable."""
     from ..databases import open_database  # loads with the first database
 
-    with open_database(task.source.path) as database:
+    with open_database(task.source.path, cancelled) as database:
         decoded = reader.decode(database, Candidates(None), task.source)
         yield from (item._replace(text=clean(item.text)) for item in decoded if isinstance(item, Record))
 
@@ -478,7 +479,7 @@ def _decoded_records(work: _Work, file: OpenFile) -> Iterator[Record]:
 class Whole:
     """Every record of one source of any kind, whatever the query, in order. Raises Unreadable while it is iterated.
 
-    `facts` and `bytes_read` are known when the last record has been given.
+    `facts` and `bytes_read` are known when the last record has been given. Where `STOP` says so, it ends as Unreadable: cancelled.
     """
 
     def __init__(self, source: Source, reader: Lines | None = None) -> None:
@@ -502,16 +503,25 @@ class Whole:
             raise Unreadable("reader_crashed") from error
 
     def _file(self, task: Task, store: Store) -> Iterator[Record]:
-        work = _Work(task, store, lambda: False)
+        cancelled = STOP.get()
+        work = _Work(task, store, cancelled)
         with OpenFile(self.source.path) as file:
             try:
-                yield from _decoded_records(work, file)
+                for record in _decoded_records(work, file):
+                    yield record
+                    if cancelled():
+                        break
+                if cancelled():
+                    raise Unreadable("cancelled")
             finally:
                 self.facts, self.bytes_read = work.facts, file.bytes_read
 
     def _rows(self, task: Task, reader: Rows) -> Iterator[Record]:
         self.facts, self.bytes_read = reader.facts(self.source), self.source.size
-        yield from database_records(task, reader)
+        yield from database_records(task, reader, STOP.get())
 
 
+# Asked while a source is read whole: set it in the context of a call that may be abandoned. Everything that leads to one reading
+# (naming, proving, surveying, windows) would have to hand it on otherwise.
+STOP: ContextVar[Cancelled] = ContextVar("STOP", default=lambda: False)
 _EVERY_RECORD = Query((), False, False, "exhaustive", "all", True, "scan", None, Filters())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..errors import UsageError
 from ..model import (
@@ -18,13 +19,16 @@ from ..model import (
     Effort,
     Field,
     Filters,
+    Not,
     Pattern,
     Query,
     Scope,
     Tree,
 )  # fmt: skip
+from ..model import Any as AnyOf
 from ..query.parse import Parsed, has_fields, parse, terms
 from ..registry import AGENT_IDS
+from ..registry import agent as agent_of
 from ..typed import TYPE_CHECKING
 from .route import DEFAULT_LIMIT
 
@@ -91,7 +95,7 @@ def query(
             texts = _texts(tree)
             literal = any = False  # noqa: A001 - what is left says itself how its parts hang together
         flags = {"--agent": agent, "--cwd": cwd, "--project": project, "--repo": repo, "--branch": branch, "--model": model}
-        _no_flag_twice(tree, flags | {"--speaker": speaker, "--kind": kind, "--since": since, "--until": until, "--on": on})
+        _check_fields(tree, flags | {"--speaker": speaker, "--kind": kind, "--since": since, "--until": until, "--on": on})
     asked, wanted, given = controls(surface, effort, scope)
     since_us, until_us = _moments(since, until, on)
     filters = Filters(
@@ -136,7 +140,7 @@ def _without_controls(tree: Tree) -> tuple[Tree, dict[str, str]]:
 
     said: dict[str, str] = {}
     rest: list[Tree] = []
-    for part in tree.parts if isinstance(tree, All) else (tree,):
+    for part in _flat(tree):
         if isinstance(part, Field) and part.name in _CONTROLS:
             word = _EFFORT_WORDS.get(part.value or "", part.value or "").lower()
             if said.setdefault(part.name, word) != word:
@@ -148,20 +152,56 @@ def _without_controls(tree: Tree) -> tuple[Tree, dict[str, str]]:
     return rest[0] if len(rest) == 1 else All(tuple(rest)), said
 
 
+def _flat(tree: Tree) -> Iterator[Tree]:
+    """What must hold side by side, also in groups."""
+    if isinstance(tree, All):
+        for part in tree.parts:
+            yield from _flat(part)
+    else:
+        yield tree
+
+
+def placed(tree: Tree, home: str) -> Tree:
+    """The tree with `~`, `.` and `..` of its folders and files followed, and links too: records may hold either spelling."""
+    if isinstance(tree, Not):
+        return Not(placed(tree.part, home))
+    if isinstance(tree, (All, AnyOf)):
+        return type(tree)(tuple(placed(part, home) for part in tree.parts))
+    if not isinstance(tree, Field) or tree.name not in ("cwd", "path") or not tree.value:
+        return tree
+    first = re.split(r"[/\\]", tree.value, maxsplit=1)[0]
+    value = home + tree.value[1:] if first == "~" else os.path.abspath(tree.value) if first in (".", "..") else tree.value
+    field = tree._replace(value=value)
+    if not os.path.isabs(value) or "*" in value or "?" in value or "\0" in value:
+        return field
+    real = os.path.realpath(value)
+    return field if real == os.path.normpath(value) else AnyOf((field, field._replace(value=real)))
+
+
 def _agreed(what: str, flag: str | None, text: str | None) -> str | None:
     if flag is not None and text is not None:
         raise UsageError(f"--{what} and {'depth' if what == 'effort' else what}: in the text say the same thing: give one of them")
     return text if flag is None else flag
 
 
-def _no_flag_twice(tree: Tree, flags: Mapping[str, object]) -> None:
+def _check_fields(tree: Tree, flags: Mapping[str, object]) -> None:
     from ..query.evaluate import fields
     from ..query.fields import BY_NAME
 
     for field in fields(tree):
+        if field.name == "store" and field.value and "*" not in field.value and "?" not in field.value:
+            _check_store(field.value.lower())
         flag = BY_NAME[field.name].flag
         if flags.get(flag):
             raise UsageError(f"{flag} and {field.name}: in the text say the same thing: give one of them")
+
+
+def _check_store(name: str) -> None:
+    """Raise UsageError for a store that no agent has: one that nothing can be in would find nothing, and not say why."""
+    owner = name.partition(".")[0]
+    if owner not in AGENT_IDS:
+        raise UsageError(f"unknown store {name!r}: a store is called AGENT.NAME, as `deepgrep stores` lists them")
+    _choice("store", name, tuple(store.id for store in agent_of(owner).stores))
 
 
 def _texts(tree: Tree) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from .. import registry
 from ..discovery import Installed, Located, locate
 from ..files import OpenFile, Unreadable, sibling
-from ..model import EVERYTHING, Agent, Any, Document, Filters, Lines, Locator, Log, Match, Query, Record, Source, Store
+from ..model import EVERYTHING, Agent, All, Any, Document, Filters, Lines, Locator, Log, Match, Query, Record, Source, Store, Tree
+from ..query.match import matcher
 from ..query.parse import clues, has_fields
 from ..query.paths import below
 from ..typed import NamedTuple
@@ -54,9 +55,26 @@ def evidence_query(query: Query) -> Query:
     Without the limit, which is for results: every prompt that matches may lead to a conversation.
     """
     positive = clues(query.tree)
-    if not positive:
-        return query._replace(tree=EVERYTHING, scope="prompts", limit=None, filters=Filters(agents=query.filters.agents))
-    return query._replace(tree=Any(positive), scope="prompts", limit=None, filters=Filters(agents=query.filters.agents))
+    tree: Tree = Any(positive) if positive else EVERYTHING
+    if not _needs_clue(query.tree):  # a prompt may be an answer without being evidence
+        tree = Any((*positive, query.tree)) if positive else EVERYTHING
+    return query._replace(tree=tree, scope="prompts", limit=None, filters=Filters(agents=query.filters.agents))
+
+
+def evidence_of(query: Query, matches: Sequence[Match]) -> Sequence[Match]:
+    """Which of the prompts that the evidence query matches are evidence."""
+    positive = clues(query.tree)
+    if not positive or _needs_clue(query.tree):
+        return matches
+    match = matcher(Any(positive))
+    return [found for found in matches if match(found.record.text) is not None]
+
+
+def _needs_clue(tree: Tree) -> bool:
+    """Can the tree hold only where one of its clues does?"""
+    if isinstance(tree, (All, Any)):
+        return (any if isinstance(tree, All) else all)(_needs_clue(part) for part in tree.parts)
+    return tree in clues(tree)
 
 
 def has_clue(query: Query) -> bool:

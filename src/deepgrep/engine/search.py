@@ -29,6 +29,7 @@ from ..model import (
     Summary,
 )
 from ..query.match import matcher
+from ..query.parse import has_fields
 from . import coverage as account
 from . import lineage
 from .drive import INLINE, Driver, readings
@@ -38,7 +39,8 @@ from .neighbours import neighbours
 from .order import Ranked, answers, ordered, stands_alone
 from .plan import Plan, plan
 from .read import Task, admits, database_records, records
-from .route import Conversation, Routed, evidence_query, route
+from .resolve import placed
+from .route import Conversation, Routed, evidence_of, evidence_query, route
 
 Cancelled = Callable[[], bool]
 _NEWEST_FIRST_BYTES = 64 << 20  # beyond this, reading the rest at full speed beats looking file by file
@@ -56,6 +58,8 @@ def search(query: Query, machine: Machine, *, cancelled: Cancelled = _never, dri
     how long it takes, and no result.
     """
     began = time.monotonic()
+    if has_fields(query.tree):
+        query = query._replace(tree=placed(query.tree, machine.home))
     made = plan(query, machine)
     planned = time.monotonic()
     yield Started(query, len(made.sources), made.bytes)
@@ -221,7 +225,7 @@ class _Run:
         asked = evidence_query(self.query)
         for reading in self._read(asked, self.made.sources):
             failed = failed or reading.outcome in ("failed", "cancelled")
-            evidence += reading.matches
+            evidence += evidence_of(self.query, reading.matches)
             found = self._verdicts(reading.matches)
             self.readings[-1] = self.readings[-1]._replace(counts={**reading.counts, "matched": len(found)})
             if self.query.order == "scan":  # a limit may end the stream, and must not change what is selected

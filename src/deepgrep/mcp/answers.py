@@ -12,6 +12,7 @@ from ..engine.cost import costs, probes
 from ..engine.coverage import truncated
 from ..engine.inventory import AgentStock, inventory
 from ..engine.plan import plan
+from ..engine.read import STOP
 from ..engine.refs import ref
 from ..engine.resolve import patched
 from ..engine.search import search as run
@@ -135,6 +136,7 @@ def step(given: Mapping[str, Any], setting: Setting, call: Call) -> Step:
 def read(given: Mapping[str, Any], setting: Setting, call: Call) -> Json:
     """The answer of `read`."""
     home = setting.machine.home
+    STOP.set(call)  # for this thread's context alone
     try:
         found, named = opened(given["ref"], setting.machine)
     except NotFound as error:

@@ -15,6 +15,7 @@ from ..engine.resolve import query as make_query
 from ..errors import UsageError
 from ..model import KINDS, SPEAKERS, Query
 from ..options import SEARCH, Option
+from ..query.fields import BY_NAME
 from ..registry import AGENT_IDS
 from .budget import DEFAULT_TOKENS, ESTIMATE, LEAST_TOKENS, MOST_TOKENS
 
@@ -131,7 +132,7 @@ def query_of(given: Mapping[str, Any]) -> Query:
         raise UsageError(_said(error, given)) from None
 
 
-_WORDS = frozenset(word for choices in CHOICES.values() for word in choices)
+_WORDS = frozenset((*(word for choices in CHOICES.values() for word in choices), *BY_NAME, *(option.field for option in SEARCH), "query"))
 _IN_TOOLS = (
     ("--deep", "effort targeted"), ("--exhaustive", "effort exhaustive"), ("--conversation-limit", "conversation_limit"),
     ("--any", "match any"), ("--", ""),
@@ -148,6 +149,9 @@ def _said(error: UsageError, given: Mapping[str, Any]) -> str:
         named = [name for name in given if re.search(rf"\b{name}\b", line)]
         return f"{'query' if line.startswith('nothing') or not named else named[0]}: {line}"
     column = getattr(error, "column", None)
+    takes = re.search(r"choose from ([\w, -]+)$", line)
+    if column is not None and takes:
+        return f"query: the field at column {column} takes other values: {takes[0]}"
     if column is not None:
         return f"query: makes no sense at column {column}; put text with colons, dashes or parentheses in double quotes, or set literal"
     asked = [name for name in ("since", "until", "on") if given.get(name)]
@@ -160,7 +164,7 @@ def _values(given: Mapping[str, Any]) -> Iterator[str]:
     """Every word that was given, but for those that the tables know."""
     for value in given.values():
         for text in [value] if isinstance(value, str) else value if isinstance(value, list) else ():
-            yield from (word for word in [str(text), *str(text).split()] if word and word not in _WORDS)
+            yield from (word for word in [str(text), *re.findall(r"\w+", str(text))] if word.strip() and word not in _WORDS)
 
 
 def rejected(error: ValidationError, model: type[ArgModelBase]) -> str:

@@ -17,7 +17,7 @@ from . import paths
 if TYPE_CHECKING:
     from typing import Literal
 
-    Compare = Literal["whole", "part", "folder", "path", "repo", "instant", "control", "text"]
+    Compare = Literal["whole", "part", "path", "repo", "instant", "control", "text"]
 
 Value = str | int | None
 
@@ -54,7 +54,7 @@ FIELDS: tuple[FieldSpec, ...] = (
     FieldSpec("since", "from then on: a day, a moment, an age such as 7d", "instant", lambda r: r.time_us, flag="--since"),
     FieldSpec("until", "up to then; a day is included whole", "instant", lambda r: r.time_us, flag="--until"),
     FieldSpec("on", "on this day of your calendar", "instant", lambda r: r.time_us, flag="--on"),
-    FieldSpec("cwd", "the working directory, or one above it", "folder", lambda r: r.cwd, invariant=True, flag="--cwd"),
+    FieldSpec("cwd", "the working directory, or one above it", "path", lambda r: r.cwd, invariant=True, flag="--cwd"),
     FieldSpec("repo", "the repository's address, its last parts, or its name", "repo", lambda r: r.repo, invariant=True, flag="--repo"),
     FieldSpec("worktree", "the name of the worktree", "whole", lambda r: paths.worktree(r.cwd), invariant=True),
     FieldSpec("branch", "the branch", "whole", lambda r: r.branch, invariant=True, flag="--branch"),
@@ -104,7 +104,7 @@ def _whole(value: str, asked: str) -> bool:
     return fold(value) == fold(asked)
 
 
-_COMPARE: Mapping[str, Callable[[str, str], bool]] = {"folder": paths.below, "path": paths.holds, "repo": paths.is_repo}
+_COMPARE: Mapping[str, Callable[[str, str], bool]] = {"path": paths.holds, "repo": paths.is_repo}
 
 
 def _has_wildcard(asked: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from ..errors import UsageError
-from ..model import EVERYTHING, Any, Field, Not, Term, Tree
+from ..model import EVERYTHING, Any, Field, Not, Pattern, Term, Tree
 from ..typed import TYPE_CHECKING, NamedTuple
 from .fields import BY_NAME, FieldSpec
 from .parse import EMPTY, Choices, Parsed, joined
@@ -63,7 +63,7 @@ def parse(text: str, *, any_term: bool = False, choices: Choices | None = None) 
         raise QueryError(text, token.at, f"no field {token.value.partition(':')[0]!r}: write {name}:, or put the text in quotes")
     warnings = [f"{token.value!r} was searched as text; the field is called {name}:" for token, name in near]
     for mark, token in pairwise(tokens):
-        if mark.kind == "MINUS" and token.kind == "WORD" and len(token.value) <= 3:
+        if mark.kind == "MINUS" and token.kind == "WORD" and len(token.value) <= 2:
             warnings.append(f'-{token.value} leaves out what holds {token.value!r}; to find the dash, write "-{token.value}"')
     for token, following in pairwise(tokens):
         if token.kind == "WORD" and token.value[-1:] == ":" and token.value[:-1] in BY_NAME and following.kind in ("WORD", "PHRASE"):
@@ -115,7 +115,7 @@ def _marks(text: str, at: int) -> bool:
 
 
 def _phrase(text: str, at: int) -> tuple[str, int]:
-    r"""A quoted phrase and where it ends. A backslash before a quote makes the quote a part of it, `\\\\"` is a backslash and the end."""
+    r"""A quoted phrase and where it ends. A backslash before a quote makes the quote a part of it; `\\"` is a backslash and the end."""
     out: list[str] = []
     index = at + 1
     while found := _QUOTE.search(text, index):
@@ -357,6 +357,8 @@ def _shown(tree: Tree, within: int) -> str:
     """`within`: 0 at the top and in a group, 1 as a part of an alternative, 2 where only one thing may stand."""
     if isinstance(tree, Term):
         return _shown_term(tree.text)
+    if isinstance(tree, Pattern):  # comes from no query text
+        return " OR ".join(map(_quoted, tree.texts))
     if isinstance(tree, Field):
         value = tree.shown or tree.value or "*"
         bare = value == "*" or (value and not re.search(r'[\s"()]|^:|^//', value)) or _RANGE.fullmatch(value)

@@ -173,6 +173,14 @@ class Stats(NamedTuple):
     matches: int = 0
     elapsed_s: float = 0.0
 
+    def plus(self, other: Stats) -> Stats:
+        """Both together."""
+        return Stats(
+            self.searches + other.searches, self.with_match + other.with_match, self.bytes_searched + other.bytes_searched,
+            self.bytes_printed + other.bytes_printed, self.matched_lines + other.matched_lines, self.matches + other.matches,
+            self.elapsed_s + other.elapsed_s,
+        )  # fmt: skip
+
 
 def begin(named: str) -> str:
     """The event before the lines of one conversation."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..engine.conversation import Conversation, Passage, Subagent
     from ..engine.miss import Miss
     from ..model import Resume
-    from ..schema import DocumentJson, PassageJson, SummaryJson
+    from ..schema import DocumentJson, PassageJson, ResultJson, SummaryJson
 
 
 class Detail(NamedTuple):
@@ -22,6 +22,7 @@ class Detail(NamedTuple):
 
     explain: bool = False
     profile: bool = False
+    redact: bool = False  # mask secrets
     miss: Miss | None = None  # why nothing was found
 
 
@@ -29,7 +30,7 @@ def document(results: Sequence[Result], closing: Summary, home: str, detail: Det
     """The whole answer as one JSON document on one line."""
     doc: DocumentJson = {
         "schema_version": wire.SCHEMA_VERSION,
-        "results": [wire.result(found, home, explain=detail.explain) for found in results],
+        "results": [_result(found, home, detail) for found in results],
         "summary": _summary(closing, detail),
     }
     return _dumps(doc)
@@ -37,7 +38,16 @@ def document(results: Sequence[Result], closing: Summary, home: str, detail: Det
 
 def result_line(found: Result, home: str, detail: Detail) -> str:
     """One result as one line of NDJSON."""
-    return _dumps({"type": "result", **wire.result(found, home, explain=detail.explain)})
+    return _dumps({"type": "result", **_result(found, home, detail)})
+
+
+def _result(found: Result, home: str, detail: Detail) -> ResultJson:
+    out = wire.result(found, home, explain=detail.explain)
+    if not detail.redact:
+        return out
+    from ..redact import masked  # deferred: its table takes 25 ms to compile
+
+    return masked(out)[0]  # type: ignore[return-value]
 
 
 def summary_line(closing: Summary, detail: Detail) -> str:

@@ -33,6 +33,7 @@ class Page(NamedTuple):
     show_refs: bool = False
     flags: tuple[str, ...] = ()  # what a command for the next step repeats beside the request: the home
     again: Callable[[Mapping[str, object]], str] | None = None  # the command with a patch applied, where it is no `deepgrep search`
+    redact: bool = False  # mask secrets
 
 
 def age(then_s: float, now_s: float) -> str:
@@ -100,7 +101,7 @@ def _heading(inside: Sequence[Result], page: Page) -> Iterator[str]:
         parts.append(f"on {safe(record.branch)}")
     title = next((r.record.title for r in inside if r.record.title), None)
     if title:
-        parts.append(_one_line(title, 60))
+        parts.append(_one_line(_masked(title, page), 60))
     yield "  ".join(parts)
     command = next((r.resume for r in inside if r.resume), None)
     if command:
@@ -125,7 +126,8 @@ def _said(result: Result, page: Page, used: int) -> str:
     """Who said it, and the piece of the text around the first match."""
     record, style = result.record, page.style
     who = WHO[record.speaker] + (f" {safe(record.tool)}" if record.tool else "") + _flavour(record)
-    piece = snippet(visible(record.text), result.spans, max(40, page.width - used - len(who)))
+    text, spans = _hidden(result, page)
+    piece = snippet(visible(text), spans, max(40, page.width - used - len(who)))
     colour = style.person if record.speaker == "person" else ""
     line = f"{colour}{who}{style.reset if colour else ''}: {_marked(piece, style)}"
     if result.folded:
@@ -133,18 +135,36 @@ def _said(result: Result, page: Page, used: int) -> str:
     if page.show_refs:
         line += f" {style.faint}[{ref(record)}]{style.reset}"
     if page.explain and result.spans:
-        line += f" {style.faint}[found: {_found(result)}]{style.reset}"
+        line += f" {style.faint}[found: {_found(text, spans)}]{style.reset}"
     if page.explain and result.score_parts:
         parts = ", ".join(f"{name} {value}" for name, value in result.score_parts._asdict().items())
         line += f" {style.faint}[score {result.score}: {parts}]{style.reset}"
     return line
 
 
-def _found(result: Result) -> str:
+def _hidden(result: Result, page: Page) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The text and its matches, without the secrets where they are to be masked."""
+    if not page.redact:
+        return result.record.text, result.spans
+    from ..redact import redact  # deferred: its table takes 25 ms to compile
+
+    found = redact(result.record.text)
+    return found.text, found.spans(result.spans)
+
+
+def _masked(text: str, page: Page) -> str:
+    if not page.redact:
+        return text
+    from ..redact import redact
+
+    return redact(text).text
+
+
+def _found(text: str, spans: tuple[tuple[int, int], ...]) -> str:
     """The texts that matched, as they stand in the record, and how often."""
     counts: dict[str, int] = {}
-    for start, end in result.spans:
-        piece = _one_line(result.record.text[start:end], 40)
+    for start, end in spans:
+        piece = _one_line(text[start:end], 40)
         counts[piece] = counts.get(piece, 0) + 1
     return ", ".join(f"{piece} x{number}" if number > 1 else piece for piece, number in counts.items())
 
@@ -171,7 +191,7 @@ def _one_line(text: str, limit: int) -> str:
 def _neighbours(result: Result, page: Page) -> Iterator[str]:
     for mark, records in (("-", result.before), ("+", result.after)):
         for record in records:
-            line = _one_line(record.text, max(40, page.width - 16))
+            line = _one_line(_masked(record.text, page), max(40, page.width - 16))
             yield f"    {page.style.faint}{mark} {WHO[record.speaker]}: {line}{page.style.reset}"
 
 

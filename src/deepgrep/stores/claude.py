@@ -10,6 +10,7 @@ What it writes (`CLAUDE_CONFIG_DIR` moves the folder; Claude Code is closed sour
 - `projects/<folder>/<session id>/subagents/**/agent-<id>.jsonl` (before 2.1: `projects/<folder>/agent-<id>.jsonl`): what a subagent did.
   Its lines carry the `sessionId` of the session that started it, so its own id is the file's stem.
 - `projects/<folder>/<session id>/tool-results/*`: output too long for the transcript.
+- `__store.db` (0.2, until mid 2025): the same messages in a database; where a transcript holds them too, it stands for them.
 - Claude Desktop's agent mode keeps the same transcripts below a folder of its own (`claude.cowork`).
 
 What identifies a conversation: `sessionId`, which is also the stem of its file. The history's `sessionId` equals it exactly.
@@ -31,11 +32,32 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ..model import Agent, Decoded, Facts, Line, Lines, Locator, Near, Record, Resume, Sibling, Skip, Source, Speaker, Store, Text, Traits
+from ..model import (
+    Agent,
+    Database,
+    Decoded,
+    Facts,
+    Line,
+    Lines,
+    Locator,
+    Near,
+    Record,
+    Resume,
+    Rows,
+    Sibling,
+    Skip,
+    Source,
+    Speaker,
+    Store,
+    Text,
+    Traits,
+    Wanted,
+)
 from ..text import clean, instant, plain
 from ..typed import NamedTuple
 from ._shapes.blocks import BLOBS, block_text, blocks, joined, mapping, readable, string
 from ._shapes.envelopes import Said, command_or_prompt, utterances
+from ._shapes.storedb import lines
 
 _PASTE_LIMIT_BYTES = 4 << 20
 _UNKNOWN = Skip("unknown_shape")
@@ -404,7 +426,7 @@ def _said(row: _Row) -> tuple[Said | Skip, ...]:
         return (Skip("undecodable"),)
 
 
-def _transcript(line: Line, state: object, near: Near) -> Decoded:
+def _transcript(line: Line, state: object, near: Near | None) -> Decoded:
     asked = line.source.stem.startswith(_SIDE_QUESTION)
     delegated = not asked and (line.source.stem.startswith("agent-") or line.value.get("isSidechain") is True)
     base, row = _within(line) or (_base(line), _Row(line.value, near, delegated))
@@ -445,6 +467,13 @@ def _is_line(value: dict[str, object]) -> bool:
     if kind in ("user", "assistant"):
         return "sessionId" in value or "parentUuid" in value
     return isinstance(kind, str) and (kind in _READERS or kind in _SILENT)
+
+
+# --- the database of old ------------------------------------------------------------------------------------------
+
+def _old_store(database: Database, wanted: Wanted, source: Source) -> Decoded:
+    for line in lines(database, wanted, source):
+        yield from (line,) if isinstance(line, Skip) else _transcript(line, None, None)
 
 
 # --- tool outputs, resume, the declaration ------------------------------------------------------------------------
@@ -514,8 +543,8 @@ AGENT = Agent(
             "reported by a reader of Claude Desktop", _TRANSCRIPT, _TRAITS, root="desktop",
         ),
         Store(
-            "claude.store_db", "transcript", ("__store.db",), "reported by a reader of old homes", None, endings=(".db",),
-            unsupported="sqlite_not_yet",
+            "claude.store_db", "transcript", ("__store.db",), "reported by readers of old homes", Rows(_old_store),
+            Traits(text_in="line", inserted=":!#"), endings=(".db",),
         ),
     ),
     resume=_resume,

@@ -35,11 +35,11 @@ from ..text import clean, instant, plain
 from ..typed import TYPE_CHECKING, NamedTuple
 from ._shapes.blocks import mapping, readable, string
 from ._shapes.envelopes import Said
-from ._shapes.keyed import ITEMS, Undecodable, fetched, is_closed, parsed, whole
+from ._shapes.keyed import ITEMS, Undecodable, fetched, is_closed, parsed, rows, whole
 from ._shapes.workspaces import below, folder, named, opened
 
 if TYPE_CHECKING:
-    from ..model import Row, Value
+    from ..model import Value
 
 Json = dict[str, object]
 _UNKNOWN = Skip("unknown_shape")
@@ -306,14 +306,13 @@ def _conversations(database: Database, wanted: Wanted, source: Source) -> Decode
         raise Unsupported("unsupported_format")
     composers = _Composers(database, source)
     base = Record(source, 0, 0, "runtime", "context", "", channel=1 if _IN_WORKSPACE.search(source.key) else 0)
-    for number, key in enumerate(_CHATS if ITEMS in tables else ()):
-        for raw in fetched(database, (key,)).values():
+    for number, name in enumerate(_CHATS if ITEMS in tables else ()):
+        for raw in fetched(database, (name,)).values():
             if wanted(raw):  # no row of a table has the position 0
                 yield from _chats(raw, composers, base._replace(block=number * _IN_VALUE))
     if _TABLE in tables:
-        for batch in database.rows(_TABLE, ("key", "value")):
-            for row in wanted.among(batch):
-                yield from _row(row, composers, base)
+        for rowid, key, raw in rows(database, wanted, _TABLE):
+            yield from _row(key, raw, composers, base._replace(position=rowid))
 
 
 def _chats(raw: Value, composers: _Composers, base: Record) -> Decoded:
@@ -339,8 +338,7 @@ def _chats(raw: Value, composers: _Composers, base: Record) -> Decoded:
         base = base._replace(block=base.block + len(bubbles) * _IN_BUBBLE)
 
 
-def _row(row: Row, composers: _Composers, base: Record) -> Decoded:
-    rowid, (key, raw) = row[0], row[1:]
+def _row(key: Value, raw: Value, composers: _Composers, base: Record) -> Decoded:
     kind, _, rest = key.partition(b":") if isinstance(key, bytes) else (b"", b"", b"")
     if kind not in (b"bubbleId", b"composerData") or not rest or not isinstance(raw, bytes):
         return  # what the model was sent, checkpoints, diffs: none of it was said here
@@ -353,7 +351,6 @@ def _row(row: Row, composers: _Composers, base: Record) -> Decoded:
         yield from () if raw.strip() in (b"", b"null") else (_UNKNOWN,)
         return
     native = rest.partition(b":")[0].decode("utf-8", "replace")
-    base = base._replace(position=rowid)
     if kind == b"bubbleId":
         yield from _bubble(value, composers.of(native), base)
     else:

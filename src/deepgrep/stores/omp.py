@@ -13,7 +13,8 @@ subagent's header names no parent: the nearest folder above that holds an id doe
 that is marked as an agent's, and all that a subagent is told, is the parent's.
 
 **What cannot be known.** For a subagent of a subagent the session at the top counts as its parent. `PI_CODING_AGENT_DIR` moves
-Pi's folder and omp's alike, and nothing there tells whose it is: it counts as Pi's. `PI_CONFIG_DIR` and `XDG_DATA_HOME` are not followed.
+Pi's folder and omp's alike, and nothing there tells whose it is: it counts as Pi's. `PI_CONFIG_DIR` is not followed. A
+prompt that was used again is known by its last use alone.
 
 Never opened: `agent.db`, `config.yml`, blobs, logs.
 """
@@ -22,8 +23,12 @@ from __future__ import annotations
 
 import re
 
-from ..model import Agent, Locator, Record, Resume, Store, Traits
+from ..files import Unsupported
+from ..model import Agent, Database, Decoded, Locator, Record, Resume, Rows, Source, Store, Traits, Wanted
+from ..text import instant
 from ._shapes.entries import ENTRIES, INSERTED, claimed, id_in_name
+from ._shapes.envelopes import command_or_prompt
+from ._shapes.lookups import name, number
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{7,63}")
 _TRAITS = Traits(text_in="line", inserted=INSERTED)
@@ -35,10 +40,30 @@ def _resume(record: Record) -> Resume | None:
     return None if record.parent_conversation_id or not _ID.fullmatch(native) else Resume(("omp", "--resume", native), record.cwd)
 
 
+def _prompts(database: Database, wanted: Wanted, source: Source) -> Decoded:
+    """Each text once, with the session of its last use; older tables have no column for it."""
+    if "history" not in database.tables():
+        if database.tables():
+            raise Unsupported("unsupported_format")
+        return
+    here = database.columns("history")
+    columns = ("prompt", *(column for column in ("created_at", "cwd", "session_id") if column in here))
+    for batch in database.rows("history", columns):
+        for rowid, *cells in wanted.among(batch):
+            row = dict(zip(columns, cells, strict=True))
+            text = name(row["prompt"])
+            if text.strip():
+                yield Record(
+                    source, rowid, 0, "person", "command" if text.startswith("$") and len(text) > 1 else command_or_prompt(text), text,
+                    time_us=instant(number(row.get("created_at"))), cwd=name(row.get("cwd")) or None,
+                    conversation_id=name(row.get("session_id")) or None,
+                )  # fmt: skip
+
+
 def _history(name: str, root: str, where: tuple[str, ...]) -> Store:
     return Store(
-        name, "prompts", where, "source coding-agent/src/session/history-storage.ts", None, root=root,
-        endings=(".db",), speakers=("person",), unsupported="sqlite_not_yet",
+        name, "prompts", where, "source coding-agent/src/session/history-storage.ts", Rows(_prompts), Traits(text_in="line"), root=root,
+        endings=(".db",), speakers=("person",),
     )  # fmt: skip
 
 

@@ -115,14 +115,16 @@ def notes(value: dict[str, object]) -> _Saying:
 
 # `opencode run "a b"` puts quotes around a word that holds spaces, and backslashes before the quotes in it; what was piped in follows on
 # a line of its own. Several such words in one prompt look like a sentence with quotes, and stay.
-_QUOTED = re.compile(r'"((?:\\"|[^"])* (?:\\"|[^"])*)"((?:\n.*)?)', re.DOTALL)
+_QUOTE = re.compile(r'(?<!\\)"')
 
 
 def unquoted(text: str) -> tuple[str, bool]:
     """A prompt without the quotes that `opencode run` puts around it, and whether there were any."""
-    if text[:1] != '"' or " " not in text or not (found := _QUOTED.fullmatch(text)):
+    found = _QUOTE.search(text, 1) if text[:1] == '"' else None
+    inner, rest = (text[1 : found.start()], text[found.end() :]) if found else ("", "")
+    if " " not in inner or (rest and rest[0] != "\n"):
         return text, False
-    return found[1].replace('\\"', '"') + found[2].rstrip("\n"), True
+    return inner.replace('\\"', '"') + rest.rstrip("\n"), True
 
 
 def _text(part: dict[str, object], turn: Turn) -> _Saying:
