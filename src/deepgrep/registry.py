@@ -70,6 +70,10 @@ ENTRIES: tuple[Entry, ...] = (
     )),
     Entry("cursor-ide", (Root("user", _CURSOR), *_CURSOR_MOVED)),
     Entry("grok", (Root("home", (".grok",), "GROK_HOME"),)),
+    Entry("visualstudio", (
+        Root("home", ("AppData/Local/Temp/VSGitHubCopilotLogs", "Library/Caches/VSGitHubCopilotLogs", ".cache/VSGitHubCopilotLogs")),
+        *(Root("home", (), variable, below="VSGitHubCopilotLogs", shared=True) for variable in ("TEMP", "TMP")),
+    )),
     Entry("opencode", (
         Root("state", (".local/state/opencode",)), Root("state", (), "XDG_STATE_HOME", below="opencode", shared=True),
         Root("data", (".local/share/opencode",)), Root("data", (), "XDG_DATA_HOME", below="opencode", shared=True),

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from itertools import count
 
 from .typed import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 _INSTANT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?\s*(Z|z|[+-]\d\d:?\d\d)?"
 )
+_ASCII_SPACE = bytes(code for code in range(128) if chr(code).isspace())
 _SECOND = 1_000_000  # microseconds
 # Between these bounds a bare number is seconds; above, milliseconds, microseconds, nanoseconds. 5e10 s is the year 3554.
 _SECONDS_BELOW = 5e10
@@ -132,7 +136,10 @@ def clean(text: str) -> str:
     return text
 
 
-floats_shown = 0  # how many floats `plain` has shown whose spelling in the file is not known
+# The number of the last float that `plain` has shown whose spelling in the file is not known. Each number is written once, so that
+# a thread that reads it before and after its own work sees a difference whatever other threads do.
+floats_shown = 0
+_floats = count(1)
 
 
 def plain(value: object) -> str:
@@ -164,7 +171,7 @@ def _scalar(value: object) -> str:
         return value.raw
     if isinstance(value, float):
         global floats_shown  # noqa: PLW0603 - the reader looks whether a line must be parsed again with its spellings
-        floats_shown += 1
+        floats_shown = next(_floats)
     return str(value)
 
 
@@ -182,7 +189,17 @@ def fold(text: str) -> str:
     text = unicodedata.normalize("NFC", text)
     folded = text.casefold()
     # casefold() only ever lengthens, so an equal length means that each character became one character.
-    return folded if len(folded) == len(text) else "".join(map(_fold_char, text))
+    if len(folded) == len(text):
+        return folded
+    pieces = _lengthening().split(text)  # every other piece is one such character
+    return "".join(_fold_char(piece) if at % 2 else piece.casefold() for at, piece in enumerate(pieces))
+
+
+@cache
+def _lengthening() -> re.Pattern[str]:
+    """The characters whose full fold is longer than themselves: sharp s, ligatures, some Greek and Armenian."""
+    ranges = (*range(0x80, 0x600), *range(0x1E00, 0x2000), *range(0xFB00, 0xFB20))
+    return re.compile("([" + "".join(chr(code) for code in ranges if len(chr(code).casefold()) > 1) + "])")
 
 
 def squash(text: str) -> str:
@@ -190,52 +207,71 @@ def squash(text: str) -> str:
 
     A history glues a paste to what was typed around it; the transcript sets it apart on lines of its own.
     """
+    if text.isascii():
+        return text.encode().translate(None, _ASCII_SPACE).decode()  # ten times faster than splitting at white space
     return "".join(unicodedata.normalize("NFC", text).split())
 
 
-class Folded(NamedTuple):
-    """A folded text and, where folding changed positions, the original offset of each folded character."""
+class Folded:
+    """A folded text and the way back to positions in the original, worked out when a span first asks for it."""
 
-    text: str
-    starts: tuple[int, ...] | None  # None: positions are unchanged; else one more entry than `text` has characters
+    __slots__ = ("_original", "_starts", "text")
+
+    def __init__(self, text: str, original: str | None) -> None:
+        self.text = text
+        self._original = original  # None: positions are unchanged
+        self._starts: list[int] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The original span, in code points, of a span of the folded text. Never cuts a composed character."""
-        if self.starts is None:
+        if self._original is None:
             return start, end
-        first, last = self.starts[start], self.starts[end]
-        while last == self.starts[end - 1] and end < len(self.text):  # the end lies inside one composed cluster
+        if self._starts is None:
+            self._starts = _starts(self._original)
+        starts = self._starts
+        first, last = starts[start], starts[end]
+        while last == starts[end - 1] and end < len(self.text):  # the end lies inside one composed cluster
             end += 1
-            last = self.starts[end]
+            last = starts[end]
         return first, last
 
 
 def folded(text: str) -> Folded:
     """`fold(text)` with the way back to the original positions."""
-    if text.isascii() or unicodedata.is_normalized("NFC", text):
-        return Folded(fold(text), None)
-    pieces: list[str] = []
+    if text.isascii():
+        return Folded(text.lower(), None)
+    return Folded(fold(text), None if unicodedata.is_normalized("NFC", text) else text)
+
+
+_ASCII_RUN = re.compile("[\x00-\x7f]+(?=[\x00-\x7f])")  # but for its last character, which may be composed with what follows
+
+
+def _starts(text: str) -> list[int]:
+    """Where in the text each character of its composed form comes from, and the text's length."""
     starts: list[int] = []
-    for start, end in _clusters(text):
-        piece = unicodedata.normalize("NFC", text[start:end])
-        pieces.append(piece)
-        if len(piece) == end - start and unicodedata.is_normalized("NFC", text[start:end]):
-            starts.extend(range(start, end))
-        else:
-            starts.extend([start] * len(piece))
-    starts.append(len(text))
-    return Folded(fold("".join(pieces)), tuple(starts))
+    at = 0
+    for run in _ASCII_RUN.finditer(text):
+        starts += _composed_starts(text, at, run.start())
+        starts += range(*run.span())
+        at = run.end()
+    return [*starts, *_composed_starts(text, at, len(text)), len(text)]
+
+
+def _composed_starts(text: str, low: int, high: int) -> Iterator[int]:
+    """The same for a piece that composes by itself."""
+    for start, end in _clusters(text[low:high]):
+        piece = unicodedata.normalize("NFC", text[low + start : low + end])
+        unchanged = piece == text[low + start : low + end]
+        yield from range(low + start, low + end) if unchanged else [low + start] * len(piece)
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
     """Spans that compose independently of each other: cut before every starter that cannot join what precedes it."""
+    if not text:
+        return []
     joiners = _joining_starters()
     cuts = [0]
-    cuts.extend(
-        index
-        for index, char in enumerate(text)
-        if index and not unicodedata.combining(char) and char not in joiners
-    )
+    cuts += [index for index, char in enumerate(text) if index and not unicodedata.combining(char) and char not in joiners]
     return list(zip(cuts, [*cuts[1:], len(text)], strict=True))
 
 

@@ -27,13 +27,15 @@ needs_rg = pytest.mark.skipif(RG is None, reason="ripgrep is not installed: ther
 
 # No carriage return and no other control character: those are printed as pictures, and have tests of their own.
 PIECES = (
-    *"abABkKsS_-. 019()[]{}*+?^$|\\/#\"'", "\n", "\n", "\n\n", "\t", "é", "É", "e\u0301", "ß", "\u1e9e", "\u017f", "\u212a", "漢字", "한", "ж", "Ж", "σς", "\u0663",
+    *"abABkKsS_-. 019()[]{}*+?^$|\\/#\"'", "\n", "\n", "\n\n", "\t", "é", "É", "e\u0301", "ß", "\u1e9e", "\u017f", "\u212a",
+    "漢字", "한", "ж", "Ж", "σς", "\u0663",
     "\u24d0", "\u200d", "\xa0", "\u3000", "😀", "\u01c5", "foo", "Foo", "foo bar", "foobar", "E-12:34", "naïve",
 )  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=12).map("".join).filter(lambda text: bool(text.strip()))
 LITERALS = (*"abABkKsS_019 -#é漢жß\u212a\u017fσ", "foo", "Foo", "foo bar", r"\.", r"\(", r"\\", r"\x41", r"\u{e9}", "😀", "\t", '"')
 CLASSES = (
-    r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", ".", "[ab]", "[^ab]", "[a-zé]", r"[\w-]", r"[^\s]", r"[\W]", r"[^\W_]", r"[\Sab]", "[[:alpha:]_]", "[]a]",
+    r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", ".", "[ab]", "[^ab]", "[a-zé]", r"[\w-]", r"[^\s]", r"[\W]", r"[^\W_]", r"[\Sab]",
+    "[[:alpha:]_]", "[]a]",
     r"\p{Lu}", r"\P{L}", r"\p{Greek}", r"[^\d]", r"[\D]", "[K]", "[ſ]",
 )  # fmt: skip
 atoms = st.one_of(st.sampled_from(LITERALS), st.sampled_from(LITERALS), st.sampled_from(CLASSES), st.sampled_from(("^", "$")))
@@ -53,7 +55,8 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 patterns = st.recursive(atoms, _larger, max_leaves=6)
 # Not both: two forms of output; -C with -A or -B, where ripgrep 13 forgets the other side; -v with what prints matches.
 APART = ({"-c", "--vimgrep"}, {"-C2", "-A1"}, {"-C2", "-B1"}, {"-v", "-o"}, {"-v", "--vimgrep"}, {"-v", "--column"}, {"-m1", "-m2"})
-SHOWN = st.lists(st.sampled_from(("-n", "--column", "-c", "-o", "--vimgrep", "-v", "-A1", "-B1", "-C2", "-m1", "-m2")), max_size=3, unique=True).filter(
+SHOWN = st.lists(st.sampled_from(("-n", "--column", "-c", "-o", "--vimgrep", "-v", "-A1", "-B1", "-C2", "-m1", "-m2")),
+    max_size=3, unique=True).filter(
     lambda flags: not any(both <= {*flags} for both in APART)
 )
 HOW = st.lists(st.sampled_from(("-i", "-s", "-S", "-w", "-x")), max_size=2, unique=True)
@@ -124,7 +127,8 @@ def test_a_pattern_prints_the_lines_that_ripgrep_prints(
 
 @needs_rg
 @FEW
-@given(st.lists(st.lists(st.sampled_from([p for p in PIECES if "\n" not in p]), min_size=1, max_size=3).map("".join), min_size=1, max_size=2),
+@given(st.lists(st.lists(st.sampled_from([p for p in PIECES if "\n" not in p]), min_size=1, max_size=3).map("".join), min_size=1,
+    max_size=2),
        st.lists(texts, min_size=1, max_size=4), HOW, SHOWN)  # fmt: skip
 def test_a_fixed_string_prints_the_lines_that_ripgrep_prints(
     tmp_path: Path, needles: list[str], said: list[str], how: list[str], shown: list[str]
@@ -144,7 +148,8 @@ def test_a_word_boundary_knows_letters_outside_ascii(tmp_path: Path, pattern: st
 
 @needs_rg
 @FEW
-@given(st.sampled_from(("foo", "[ab]", "é", r"\w+", "漢")), st.lists(texts, min_size=1, max_size=3), st.sampled_from(([], ["-C1"], ["-v"], ["-m1"])))
+@given(st.sampled_from(("foo", "[ab]", "é", r"\w+", "漢")), st.lists(texts, min_size=1, max_size=3), st.sampled_from(([], ["-C1"],
+    ["-v"], ["-m1"])))
 def test_json_events_are_ripgreps(tmp_path: Path, pattern: str, said: list[str], flags: list[str]) -> None:
     folder = laid(tmp_path / "x", said)
     words = ["--json", *flags, "-e", pattern]
@@ -165,7 +170,8 @@ def facts(out: str) -> Iterator[object]:
 
 
 @needs_rg
-@pytest.mark.parametrize("flags", [["-l"], ["-c"], ["-n"], ["-0"], ["-l0"], ["-c0"], ["-I"], ["--heading", "-n"], ["--color=always", "-n"], ["-co"]])
+@pytest.mark.parametrize("flags", [["-l"], ["-c"], ["-n"], ["-0"], ["-l0"], ["-c0"], ["-I"], ["--heading", "-n"],
+    ["--color=always", "-n"], ["-co"]])
 def test_forms_of_output_are_ripgreps(tmp_path: Path, flags: list[str]) -> None:
     said = ["a foo\nand foo foo\n", "nothing", "foo\n\n\nfoo\n\nfoo"]
     folder = laid(tmp_path / "x", said)

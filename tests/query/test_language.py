@@ -22,18 +22,24 @@ from homes import SAMPLE, jsonl, write
 from nasty import occurs
 
 quick = settings(
-    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=(HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
+    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=(HealthCheck.function_scoped_fixture,
+    HealthCheck.too_slow)
 )
 
 # --- what must stay text --------------------------------------------------------------------------------------------
 
 LOOK_ALIKES = (
     "https://x", "http://localhost:8080/a?b=c:d", "git@host:x/y.git", "ssh://host/x", "file:///etc/x", "agent://x", "path://server/x",
-    r"C:\tmp", "C:/tmp", r"\\server\share", "E-12:34", "12:30", "12:30:59", "2026-01-31T09:00", "std::vector", "agent::x", "a:b", "key:value",
-    "foo:", "agent:", "Note:", "TODO:x", "::1", ":)", ":(", ":x:", "->", "=>", "--", "-", "+", "--force", "-1", "-5%", "+49", "-.5", "->x", "c++", "g++",
-    "f(x)", "f()", "()", "x)", ")", "(", "f(", "{a:1}", '{a:"b"}', "@user", "#123", "$HOME", "${HOME}", "50%", "a|b", "a||b", "a&&b", "foo/bar", "~/x", "./x",
-    "../x", "[x]", "[0]", "*", "*.py", "?", "a?b", "<x>", "a=b", "a,b", "it's", 'a"b', '5"', "and", "or", "not", "And", "Or", "Not", "ANDROID", "ORDER", "NOTE",
-    "NOT:", "OR,", "and/or", "😀", "-😀", "!x", "!important", "^x", "x^2", "`x`", "x;y", "\\", "\\n", "a\\", "0x1F", "1e-9", "café", "漢字", "agent", "since", "date",
+    r"C:\tmp", "C:/tmp", r"\\server\share", "E-12:34", "12:30", "12:30:59", "2026-01-31T09:00", "std::vector", "agent::x", "a:b",
+    "key:value",
+    "foo:", "agent:", "Note:", "TODO:x", "::1", ":)", ":(", ":x:", "->", "=>", "--", "-", "+", "--force", "-1", "-5%", "+49",
+    "-.5", "->x", "c++", "g++",
+    "f(x)", "f()", "()", "x)", ")", "(", "f(", "{a:1}", '{a:"b"}', "@user", "#123", "$HOME", "${HOME}", "50%", "a|b", "a||b",
+    "a&&b", "foo/bar", "~/x", "./x",
+    "../x", "[x]", "[0]", "*", "*.py", "?", "a?b", "<x>", "a=b", "a,b", "it's", 'a"b', '5"', "and", "or", "not", "And", "Or",
+    "Not", "ANDROID", "ORDER", "NOTE",
+    "NOT:", "OR,", "and/or", "😀", "-😀", "!x", "!important", "^x", "x^2", "`x`", "x;y", "\\", "\\n", "a\\", "0x1F", "1e-9",
+    "café", "漢字", "agent", "since", "date",
     "at java.lang.X.y(X.java:12)"[3:], "main.rs:10:5", "foo.py::test_x", "node:fs", "npm:react@18", "sha256:abc", "mailto:x@y",
 )  # fmt: skip
 
@@ -54,7 +60,8 @@ def test_it_stays_text_inside_a_group(text: str) -> None:
 def test_a_line_of_a_stack_trace_is_its_words() -> None:
     tree = parse(['File "/x/y.py", line 3, in <module>']).tree
     assert tree == All(tuple(map(Term, ("File", "/x/y.py", ",", "line", "3,", "in", "<module>"))))
-    assert parse(["at Foo.bar (Foo.java:12) [app.jar:1.2]"]).tree == All(tuple(map(Term, ("at", "Foo.bar", "Foo.java:12", "[app.jar:1.2]"))))
+    assert parse(["at Foo.bar (Foo.java:12) [app.jar:1.2]"]).tree == All(tuple(map(Term, ("at", "Foo.bar", "Foo.java:12",
+    "[app.jar:1.2]"))))
 
 
 # --- what is language -----------------------------------------------------------------------------------------------
@@ -95,11 +102,15 @@ def test_text_means(text: str, tree: Tree) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "says"),
     [
-        ('say "x', 5, "not closed"), ("(a", 1, "not closed"), ("a (b", 3, "not closed"), ("( )", 3, "fill the group"), ('""', 1, "empty phrase"),
-        ("a OR", 3, "nothing follows OR"), ("OR a", 1, "nothing stands before OR"), ("a AND", 3, "nothing follows"), ("NOT", 1, "nothing follows NOT"),
-        ("a OR OR b", 6, "nothing stands before OR"), ("x agent:codx", 3, "did you mean codex?"), ("agent:codex,claude", 1, "written with OR"),
+        ('say "x', 5, "not closed"), ("(a", 1, "not closed"), ("a (b", 3, "not closed"), ("( )", 3, "fill the group"), ('""', 1,
+        "empty phrase"),
+        ("a OR", 3, "nothing follows OR"), ("OR a", 1, "nothing stands before OR"), ("a AND", 3, "nothing follows"), ("NOT", 1,
+        "nothing follows NOT"),
+        ("a OR OR b", 6, "nothing stands before OR"), ("x agent:codx", 3, "did you mean codex?"), ("agent:codex,claude", 1,
+        "written with OR"),
         ("date:2026-02-30", 1, "no day of the calendar"), ("on:someday", 1, "no day"), ("date:[2026-01-01", 6, "a range is written"),
-        ('cwd:""', 5 - 4, "needs a value"), ("agnet:codex OR x", 1, "write agent:"), ("-agnet:codex", 2, "write agent:"), ('title:"x', 7, "not closed"),
+        ('cwd:""', 5 - 4, "needs a value"), ("agnet:codex OR x", 1, "write agent:"), ("-agnet:codex", 2, "write agent:"),
+        ('title:"x', 7, "not closed"),
         ("speaker:nobody", 1, "choose from person"), ("kind:replies", 1, "did you mean reply?"), ("role:uzer", 1, "did you mean user?"),
     ],
 )  # fmt: skip
@@ -148,7 +159,8 @@ def test_ten_thousand_terms_are_a_query() -> None:
 
 def test_every_field_is_spelled_right_by_its_own_name() -> None:
     assert {spec.name for spec in FIELDS} == {
-        "agent", "store", "path", "mtime", "speaker", "role", "kind", "tool", "model", "text", "title", "timestamp", "since", "until", "on", "cwd",
+        "agent", "store", "path", "mtime", "speaker", "role", "kind", "tool", "model", "text", "title", "timestamp", "since",
+        "until", "on", "cwd",
         "repo", "worktree", "branch", "project", "conversation", "parent", "origin", "ref", "scope", "depth",
     } - {"ref"} | ({"ref"} & set(BY_NAME))  # fmt: skip
     assert {"date", "effort"} <= set(BY_NAME)
@@ -157,8 +169,10 @@ def test_every_field_is_spelled_right_by_its_own_name() -> None:
 # --- any text -------------------------------------------------------------------------------------------------------
 
 PIECES = (
-    " ", "  ", "a", "b", "word", '"', '\\"', "\\", "(", ")", "-", "+", "OR", "AND", "NOT", " OR ", " AND ", " NOT ", ":", "::", "//", "*", "?", "[", "]", "{", "}",
-    "agent:", "agent:codex", "date:", "date:>", "2026-01-01", " TO ", "since:", "7d", "text:", "title:", "cwd:", "~", "/", "C:\\x", "agnet:x", "scope:all",
+    " ", "  ", "a", "b", "word", '"', '\\"', "\\", "(", ")", "-", "+", "OR", "AND", "NOT", " OR ", " AND ", " NOT ", ":", "::",
+    "//", "*", "?", "[", "]", "{", "}",
+    "agent:", "agent:codex", "date:", "date:>", "2026-01-01", " TO ", "since:", "7d", "text:", "title:", "cwd:", "~", "/",
+    "C:\\x", "agnet:x", "scope:all",
     "depth:deep", "\n", "\t", "\u3000", "😀", "é", "\x00", ",",
 )  # fmt: skip
 anything = st.one_of(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.text(max_size=30))
@@ -177,16 +191,20 @@ def test_any_text_parses_or_says_where_it_does_not(text: str, any_term: bool) ->
 
 
 terms = st.one_of(
-    st.sampled_from(LOOK_ALIKES), st.sampled_from(("a", "b", "two words", "OR", "NOT", "-x", "agent:codex", '"', 'x "y"', "a\\", "a b\\", '\\"', "(a", "a)", "agnet:x")),
+    st.sampled_from(LOOK_ALIKES), st.sampled_from(("a", "b", "two words", "OR", "NOT", "-x", "agent:codex", '"', 'x "y"', "a\\",
+    "a b\\", '\\"', "(a", "a)", "agnet:x")),
     st.text(min_size=1, max_size=8).filter(lambda text: bool(text.strip())),
 ).map(Term)  # fmt: skip
-values = st.one_of(st.sampled_from(("shop", "a b", 'x"y', "a\\", "a b\\", "(x)", "//server/x", ":x", "*x*", "?", "C:\\x", "~/x", "[x", "OR")), st.text(min_size=1, max_size=6))
+values = st.one_of(st.sampled_from(("shop", "a b", 'x"y', "a\\", "a b\\", "(x)", "//server/x", ":x", "*x*", "?", "C:\\x", "~/x",
+    "[x", "OR")), st.text(min_size=1, max_size=6))
 fields = st.one_of(
-    st.tuples(st.sampled_from(("project", "title", "cwd", "path", "branch", "tool", "model")), values.filter(lambda v: bool(v.strip()) and v != "*")).map(
+    st.tuples(st.sampled_from(("project", "title", "cwd", "path", "branch", "tool", "model")),
+    values.filter(lambda v: bool(v.strip()) and v != "*")).map(
         lambda both: Field(both[0], both[1], shown=both[1])
     ),
     st.sampled_from(("agent", "title", "since")).map(lambda name: Field(name, shown="*")),
-    st.sampled_from(("timestamp:>2026-01-01", "on:2026-01-03", "timestamp:[2026-01-01 TO *]", 'timestamp:"2026-01-01 09:00"')).map(lambda text: parse([text]).tree),
+    st.sampled_from(("timestamp:>2026-01-01", "on:2026-01-03", "timestamp:[2026-01-01 TO *]",
+    'timestamp:"2026-01-01 09:00"')).map(lambda text: parse([text]).tree),
 )
 
 
@@ -227,13 +245,17 @@ SAID = ("paint the ferry", "scrub the FERRY", "sell the boat", "the tide", "ferr
 BOXES = ("/src/dock", "/src/dock/pier", "/src/quay", None)
 NAMES = ("bbbbbbbb-0000-7000-8000-00000000000%d", "aaaaaaaa-0000-4000-8000-00000000000%d")
 said = st.tuples(
-    st.sampled_from(("codex", "claude")), st.integers(1, 2), st.sampled_from(("user", "assistant")), st.sampled_from(SAID), st.sampled_from(BOXES),
+    st.sampled_from(("codex", "claude")), st.integers(1, 2), st.sampled_from(("user", "assistant")), st.sampled_from(SAID),
+    st.sampled_from(BOXES),
     st.integers(0, 3),
 )  # fmt: skip
 asked_fields = st.sampled_from((
-    "agent:codex", "agent:claude", "agent:c*", "store:codex.history", "store:claude.sessions", "speaker:person", "speaker:agent", "role:user", "kind:reply",
-    "cwd:/src/dock", "cwd:/src", "cwd:dock", "cwd:*", "project:pier", "project:*", "branch:*", "date:2026-01-02", "date:>2026-01-02", "since:2026-01-03",
-    "on:2026-01-01", "date:*", "conversation:bbbbbbbb*", "model:*", "path:.codex", "path:history.jsonl", "mtime:>2030-01-01", "mtime:*", "title:*",
+    "agent:codex", "agent:claude", "agent:c*", "store:codex.history", "store:claude.sessions", "speaker:person", "speaker:agent",
+    "role:user", "kind:reply",
+    "cwd:/src/dock", "cwd:/src", "cwd:dock", "cwd:*", "project:pier", "project:*", "branch:*", "date:2026-01-02",
+    "date:>2026-01-02", "since:2026-01-03",
+    "on:2026-01-01", "date:*", "conversation:bbbbbbbb*", "model:*", "path:.codex", "path:history.jsonl", "mtime:>2030-01-01",
+    "mtime:*", "title:*",
 ))  # fmt: skip
 queries = st.recursive(
     st.one_of(st.sampled_from(("ferry", "tide", '"the ferry"', "boat", "zebra")), asked_fields),
@@ -295,7 +317,8 @@ def found(home: Path, *texts: str, **options: object) -> list[object]:
 
 @quick
 @given(st.lists(said, min_size=1, max_size=8), queries)
-def test_no_effort_loses_a_record_that_the_whole_query_admits(tmp_path_factory: pytest.TempPathFactory, rows: list, text: str) -> None:  # type: ignore[type-arg]
+def test_no_effort_loses_a_record_that_the_whole_query_admits(tmp_path_factory: pytest.TempPathFactory, rows: list,
+    text: str) -> None:  # type: ignore[type-arg]
     home = home_of(rows, tmp_path_factory.mktemp("home"))
     tree = request([text]).tree
     everything = found(home, agent=("codex", "claude"), effort="exhaustive", scope="all")

@@ -41,11 +41,7 @@ def fold(matches: Sequence[Match], links: Mapping[Identity, Identity] | None = N
     `links` lead from copies to what they are copies of.
     """
     links = links or {}
-    buckets: dict[tuple[object, ...], list[Match]] = {}
-    for match in matches:
-        if identity(match.record) not in links:
-            buckets.setdefault(_key(match.record), []).append(match)
-    slots = {key: _pair(bucket) for key, bucket in buckets.items()}
+    slots = _slots([match for match in matches if identity(match.record) not in links])
     _adopt_rows_without_id(slots)
     place = {identity(match.record): index for index, match in enumerate(matches)}
     held = [slot for bucket in slots.values() for slot in bucket]
@@ -70,11 +66,29 @@ def _also_in(slot: _Slot) -> tuple[str, ...]:
     return tuple(sorted({r.conversation_id for r in slot.members if r.conversation_id not in (None, own)}))
 
 
-def _key(record: Record) -> tuple[object, ...]:
-    """Who said what in which conversation. What a person typed is one thing whichever kind a format gives it."""
+def _slots(matches: Sequence[Match]) -> dict[tuple[object, ...], list[_Slot]]:
+    """Slots by who said what in which conversation. Texts are compared only where there is more than one spelling."""
+    rooms: dict[tuple[object, ...], list[Match]] = {}
+    for match in matches:
+        rooms.setdefault(_room(match.record), []).append(match)
+    adopting = {room[0] for room in rooms if room[1] == ""}  # agents with rows that may fold into any equal prompt
+    slots: dict[tuple[object, ...], list[_Slot]] = {}
+    for room, inside in rooms.items():
+        if len({_rank(match.record) for match in inside}) == 1 and not (room[0] in adopting and room[2] == "person"):
+            slots[*room, None] = [_Slot(match, _rank(match.record)) for match in inside]
+            continue
+        buckets: dict[tuple[object, ...], list[Match]] = {}
+        for match in inside:
+            buckets.setdefault((*room, digest(match.record.text)), []).append(match)
+        slots.update({key: _pair(bucket) for key, bucket in buckets.items()})
+    return slots
+
+
+def _room(record: Record) -> tuple[object, ...]:
+    """Who spoke in which conversation. What a person typed is one thing whichever kind a format gives it."""
     kind = "" if record.speaker == "person" else record.kind
     conversation = record.conversation_id or ("" if record.source.role == "prompts" else record.source.key)
-    return record.agent, conversation, record.speaker, kind, digest(record.text)
+    return record.agent, conversation, record.speaker, kind
 
 
 def _rank(record: Record) -> tuple[int, int]:
@@ -193,13 +207,13 @@ class Seen:
 
 
 def _what(conversation_id: str | None, record: Record) -> int:
-    return hash((record.agent, conversation_id, record.speaker, record.channel, digest(record.text)))
+    return hash((record.agent, conversation_id, record.speaker, record.channel, record.text))
 
 
 def _row(record: Record) -> int | None:
     """A number that a transcript's record and its copies share: by its own id, or by its place in its conversation."""
     if record.native_id is not None:
-        return hash((record.agent, record.native_id, record.block, record.kind, digest(record.text)))
+        return hash((record.agent, record.native_id, record.block, record.kind, record.text))
     if record.source.role != "transcript":
         return None
-    return hash((record.agent, record.conversation_id, record.position, record.block, record.time_us, record.channel, digest(record.text)))
+    return hash((record.agent, record.conversation_id, record.position, record.block, record.time_us, record.channel, record.text))

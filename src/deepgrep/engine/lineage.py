@@ -65,12 +65,20 @@ def _written_again(records: Iterable[Record]) -> list[list[Record]]:
         if record.source.role != "transcript":
             continue
         if record.native_id is not None:
-            key: tuple[object, ...] = (record.agent, record.native_id, record.block, record.kind, digest(record.text))
+            key: tuple[object, ...] = (record.agent, record.native_id, record.block, record.kind)
         else:
-            place = (record.conversation_id, record.position, record.block, record.time_us, record.channel)
-            key = (record.agent, None, *place, digest(record.text))
+            key = (record.agent, None, record.conversation_id, record.position, record.block, record.time_us, record.channel)
         groups.setdefault(key, []).append(record)
-    return [group for group in groups.values() if len(group) > 1 and (group[0].native_id is not None or _sources(group) > 1)]
+    several = [group for group in groups.values() if len(group) > 1 and (group[0].native_id is not None or _sources(group) > 1)]
+    return [same for group in several for same in by_text(group) if len(same) > 1]
+
+
+def by_text(records: Iterable[Record]) -> list[list[Record]]:
+    """Records of equal text together. Texts are looked at last: that costs more than all the rest."""
+    groups: dict[str | bytes, list[Record]] = {}
+    for record in records:
+        groups.setdefault(digest(record.text), []).append(record)
+    return list(groups.values())
 
 
 def _sources(group: Iterable[Record]) -> int:
@@ -98,9 +106,13 @@ def _original(same: list[Record], forked: Mapping[tuple[str, str], str], begins:
 def _inherited(records: list[Record], forked: Mapping[tuple[str, str], str]) -> dict[Identity, Identity]:
     """Copied prefixes: the n-th copy of a text in a fork is the n-th such record of its parent, or of the first fork read."""
     out: dict[Identity, Identity] = {}
+    parents_of_copies = {(r.agent, r.inherited_from) for r in records if r.inherited_from is not None}
+    if not parents_of_copies:
+        return out
     there: dict[tuple[object, ...], list[Record]] = {}
     copied: dict[tuple[object, ...], list[Record]] = {}
-    for record in sorted(records, key=lambda r: (r.source.key, r.position, r.block)):
+    concerned = [r for r in records if r.inherited_from is not None or (r.agent, r.conversation_id) in parents_of_copies]
+    for record in sorted(concerned, key=lambda r: (r.source.key, r.position, r.block)):
         what = (record.agent, record.speaker, record.channel, digest(record.text))
         if record.source.role == "transcript":
             there.setdefault((record.conversation_id, *what), []).append(record)

@@ -120,7 +120,9 @@ def query(
     elif conversation_limit is not None:
         raise UsageError("--conversation-limit bounds what targeted effort may open: add --deep, or leave it out")
     applied = _choice("order", order, ORDERS) if order is not None else "relevance" if terms(tree) else "newest"
-    return Query(texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context, conversation_limit, tree, warnings, echoes)  # type: ignore[arg-type]
+    return Query(
+        texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context, conversation_limit, tree, warnings, echoes  # type: ignore[arg-type]
+    )
 
 
 CHOICES = {

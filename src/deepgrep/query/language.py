@@ -35,7 +35,8 @@ class QueryError(UsageError):
     def __init__(self, text: str, at: int, message: str) -> None:
         start = max(0, at - _SHOWN) if len(text) > 2 * _SHOWN else 0
         piece = text[start : start + 2 * _SHOWN]
-        line = ("…" if start else "") + "".join(" " if char.isspace() else char for char in piece) + ("…" if text[start + 2 * _SHOWN :] else "")
+        line = "".join(" " if char.isspace() else char for char in piece)
+        line = ("…" if start else "") + line + ("…" if text[start + 2 * _SHOWN :] else "")
         super().__init__(f"{message}\n  {line}\n  {' ' * (at - start + (start > 0))}^")
         self.column = at + 1
 

@@ -35,7 +35,9 @@ _NO_SPACE = (
 )
 _CLASSES = {"d": r"\p{Nd}", "D": r"\P{Nd}", "s": _SPACE, "S": _NO_SPACE, "w": _WORD}
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
-_POSIX = frozenset(["alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word", "xdigit"])
+_POSIX = frozenset((
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word", "xdigit",
+))  # fmt: skip
 _SIGNS = frozenset("\\.+*?()|[]{}^$#&-~/\"'`@!%,:;<>=_ ")  # what a backslash may stand before without a meaning of its own
 
 _REFUSED_GROUPS = {

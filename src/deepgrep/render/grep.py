@@ -190,7 +190,8 @@ def begin(named: str) -> str:
 def events(groups: Iterable[Sequence[Hit]], record: Record, named: str, *, inverted: bool) -> Iterator[str]:
     """An event for each line. Offsets are bytes of the record's text; what ripgrep does not know stands under `record`."""
     about = {
-        "ref": ref(record), "agent": record.agent, "conversation_id": record.conversation_id, "speaker": record.speaker, "kind": record.kind,
+        "ref": ref(record), "agent": record.agent, "conversation_id": record.conversation_id, "speaker": record.speaker,
+        "kind": record.kind,
         "timestamp": None if record.time_us is None else rfc3339(record.time_us), "project": project(record),
     }  # fmt: skip
     offset = at = 0

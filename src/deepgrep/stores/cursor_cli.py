@@ -10,7 +10,9 @@ the prompt history and chats lie there or in `~/.config/cursor` (`CURSOR_CONFIG_
 - `projects/<folder>/agent-transcripts/<id>/subagents/<child>.jsonl`: what a subagent did.
 - `projects/<folder>/agent-tools/*.txt`: output too long for the model. `terminals/*.txt`: what terminals showed. `uploads/*.md`:
   what was attached. `plans/*.plan.md`: plans.
-- `chats/<md5 of the directory>/<id>/store.db`: the same conversations once more, as a database.
+- `chats/<md5 of the directory>/<id>/store.db`, `meta.json` beside it: the same conversations once more, as a database of blobs. The newest
+  root names those that make up the chat as it stands. Blobs in JSON are messages; the others are protocol buffers without a known
+  schema: those that may hold words are counted (`unsupported_format`), not read. Blobs may be encrypted: then the chat is not read.
 - `agent-sessions`, `conversations`, `sessions`: transcripts of builds before 2026.
 
 What identifies a conversation: the name of its file. Nothing inside repeats it, so it is no proof, and the prompt history has no id:

@@ -296,7 +296,7 @@ def _bubble(value: Json, composer: _Composer, base: Record) -> Decoded:
 _TABLE = "cursorDiskKV"
 _CHATS = ("workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata", "composer.composerData")
 _IN_WORKSPACE = re.compile(r"(?:^|:)workspaceStorage/")
-_IN_BUBBLE, _IN_VALUE = 16, 1 << 32  # blocks of one bubble among those of a value, and of one value among those of a database
+_IN_BUBBLE, _IN_VALUE = 16, 1 << 28  # blocks of one bubble among those of a value, and of one value among those of a database
 
 
 def _conversations(database: Database, wanted: Wanted, source: Source) -> Decoded:

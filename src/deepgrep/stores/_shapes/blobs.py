@@ -17,6 +17,7 @@ from .protobuf import Fields, fields
 Json = dict[str, object]
 _UNREAD = Skip("unsupported_format")
 _ID_BYTES = 32
+_DEPTH = 8  # of messages within messages of one node
 _NODES_CAP_BYTES = 32 << 20  # of blobs that are no messages, held to find what they name
 
 
@@ -59,7 +60,8 @@ def messages(database: Database, wanted: Wanted, root: str | None) -> Iterator[t
             if not isinstance(data, bytes) or (alive is not None and _id(name) not in alive):
                 continue
             if data[:1] != b"{":
-                yield from ((rowid, _UNREAD) for _ in range(1 if wanted(data) and _id(name) != _id(root) else 0))
+                if _id(name) != _id(root) and not _only_names(nodes.get(_id(name), {})):
+                    yield rowid, _UNREAD
                 continue
             try:
                 value = mapping(json.loads(data.decode("utf-8", "replace"), parse_float=Number, strict=False))
@@ -113,6 +115,14 @@ def _alive(nodes: dict[bytes, Fields], root: str | None) -> frozenset[bytes] | N
     return frozenset(seen)
 
 
+def _only_names(found: Fields, depth: int = 0) -> bool:
+    """Does a node hold nothing but names of others? Else it may hold words."""
+    values = [value for some in found.values() for value in some if isinstance(value, bytes) and value]
+    return bool(values) and all(
+        len(value) == _ID_BYTES or (depth < _DEPTH and _only_names(fields(value) or {}, depth + 1)) for value in values
+    )
+
+
 def _names(found: Fields, depth: int = 0) -> Iterator[bytes]:
     """What a node may name: all of the right length, also inside its own messages."""
     for values in found.values():
@@ -121,7 +131,7 @@ def _names(found: Fields, depth: int = 0) -> Iterator[bytes]:
                 continue
             if len(value) == _ID_BYTES:
                 yield value
-            elif depth < 8 and (inner := fields(value)):
+            elif depth < _DEPTH and (inner := fields(value)):
                 yield from _names(inner, depth + 1)
 
 

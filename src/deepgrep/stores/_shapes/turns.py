@@ -244,6 +244,10 @@ def records(part: dict[str, object], turn: Turn, base: Record) -> Iterator[Recor
         yield UNKNOWN
 
 
+def _shared(time_us: int | None, mark: object) -> str | None:
+    return f"{time_us}.{mark}" if time_us and mark else str(time_us) if time_us else None
+
+
 def placed(said: _Saying, turn: Turn, base: Record) -> Iterator[Record | Skip]:
     """Utterances as records, one block each from that of `base` on.
 
@@ -260,7 +264,7 @@ def placed(said: _Saying, turn: Turn, base: Record) -> Iterator[Record | Skip]:
                 block=block, speaker=one.speaker, kind=one.kind, text=clean(one.text), tool=one.tool,
                 time_us=instant(one.at) or time_us,
                 conversation_id=session_of.id or None, parent_conversation_id=session_of.parent,
-                native_id=f"{time_us}.{one.mark or ''}" if time_us else None,
+                native_id=_shared(time_us, one.mark),
                 cwd=session_of.cwd or message_of.cwd, title=session_of.title, model=message_of.model if speaking else None,
                 origin="headless" if one.headless else None,
                 is_copy=bool(time_us and session_of.began_us and time_us < session_of.began_us),
