@@ -27,7 +27,7 @@ def slow(tmp_path: Path) -> Path:
     said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a zebra\n" * 40}]}
     line = json.dumps({"timestamp": "2026-01-02T00:00:00Z", "type": "response_item", "payload": said}) + "\n"
     with (day / f"rollout-2026-01-02T00-00-00-{THREAD}.jsonl").open("w") as file:
-        for _ in range(40):
+        for _ in range(8):
             file.write(line * 5000)
     return home
 

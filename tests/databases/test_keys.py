@@ -11,6 +11,7 @@ import pytest
 
 from deepgrep import search
 from deepgrep.databases import Database, open_database
+from deepgrep.files import Unreadable
 from homes import snapshot
 
 ITEMS = "CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"
@@ -74,7 +75,7 @@ def test_damaged_rows_do_not_matter_to_a_key(agent: str, folder: str, key: str, 
     assert [result.record.text for result in answer.results] == ["wind the bobbin"]
     assert answer.summary.status.state == "complete"
     assert snapshot(tmp_path) == before
-    with open_database(str(path)) as database, pytest.raises(Exception, match=""):
+    with open_database(str(path)) as database, pytest.raises(Unreadable):
         list(database.rows("ItemTable", ("key", "value")))
 
 

@@ -28,7 +28,10 @@ def many(tmp_path: Path) -> Path:
 @pytest.fixture
 def slow(tmp_path: Path) -> Path:
     """A home that takes seconds to read: forty megabytes of rows that all match."""
-    row = '{"type":"user","uuid":"u%d","sessionId":"5eed0000-0000-4000-8000-00000000%04d","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/src/x","message":{"role":"user","content":"ferry %d %s"}}\n'
+    row = (
+        '{"type":"user","uuid":"u%d","sessionId":"5eed0000-0000-4000-8000-00000000%04d","timestamp":"2026-01-01T00:00:00.000Z",'
+        '"cwd":"/src/x","message":{"role":"user","content":"ferry %d %s"}}\n'
+    )
     files = {
         f".claude/projects/-src-x/5eed0000-0000-4000-8000-00000000{number:04d}.jsonl": "".join(
             row % (n, number, n, "planks " * 30) for n in range(2_500)

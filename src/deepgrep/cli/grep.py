@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_matching(group: argparse._ArgumentGroup) -> None:
     group.add_argument("-e", "--regexp", action="append", default=[], metavar="PATTERN", help="a pattern; one of several must match")
-    group.add_argument("-f", "--file", action="append", default=[], metavar="FILE", help="a file of patterns, one a line; -: standard input")
+    group.add_argument("-f", "--file", action="append", default=[], metavar="FILE", help="patterns, one a line; - reads standard input")
     group.add_argument("-F", "--fixed-strings", action="store_true", help="patterns are text, not regular expressions")
     case = {"dest": "case", "action": "store_const", "default": "exact"}
     group.add_argument("-i", "--ignore-case", const="ignore", help="capitals do not count", **case)  # type: ignore[arg-type]

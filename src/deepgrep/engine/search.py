@@ -109,12 +109,14 @@ class _Run:
         """Give results source by source and stop once one more than the limit is known. Keeps the first seen."""
         seen = Seen()
         for reading in self._readings():
-            yield _finished(reading)
             for group in seen.fresh(reading.matches, self._groups) if self.query.dedupe else self._groups(reading.matches):
                 if self.query.limit is not None and self.results >= self.query.limit:
                     self.more = True
-                    return
+                    break
                 yield from self._results([(group, None)])
+            yield _finished(reading)  # behind its results: who prints them together need not wait for the next source
+            if self.more:
+                return
 
     def _readings(self) -> Iterator[Reading]:
         """What reading each source came to: the planned ones, and at targeted effort those that the prompts lead to."""

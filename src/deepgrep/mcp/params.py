@@ -146,8 +146,8 @@ def _said(error: UsageError, given: Mapping[str, Any]) -> str:
     if not any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", line) for word in _values(given)):
         for flag, name in _IN_TOOLS:
             line = line.replace(flag, name)
-        named = [name for name in given if re.search(rf"\b{name}\b", line)]
-        return f"{'query' if line.startswith('nothing') or not named else named[0]}: {line}"
+        places = {name: found.start() for name in given if (found := re.search(rf"\b{name}\b", line))}
+        return f"{'query' if line.startswith('nothing') or not places else min(places, key=lambda name: places[name])}: {line}"
     column = getattr(error, "column", None)
     takes = re.search(r"choose from ([\w, -]+)$", line)
     if column is not None and takes:

@@ -25,6 +25,9 @@ _FOLDS_TO_ASCII = {"k": "\u212a", "s": "\u017f"}
 _ESCAPE = finder(b"\\u")
 
 
+_PATIENCE = 16  # unwanted escapes in a row before a search changes its way
+
+
 class Probe(NamedTuple):
     """Raw conditions of which at least one must hold in a line."""
 
@@ -78,17 +81,28 @@ def _escaped(alternatives: tuple[str, ...]) -> Finder:
     wanted = {"005c", "0075"} | {f"00{ord(v):02x}" for char in chars if char.isascii() for v in (char, char.upper())}
     wanted |= {f"{ord(_FOLDS_TO_ASCII[char]):04x}" for char in chars if char in _FOLDS_TO_ASCII}
     spellings = sorted(wanted)
+    # Terminal colours fill some logs with other escapes: then what a wanted one begins with is looked for instead.
+    beginnings = [finder(b"\\u" + start.encode()) for start in sorted({spelling[:3] for spelling in wanted})]
     if any(not char.isascii() for char in chars) or _FROM_COMPOSING & chars:
         spellings += ["00[89a-f]", "0[1-9a-f]", "[1-9a-f]"]  # any escape outside ASCII
+        beginnings = []
     pattern = re.compile(rb"(?i)\\u(?:" + "|".join(spellings).encode() + rb")")
 
+    def wanted_from(found: Finder, view: View, at: int, patience: int) -> tuple[int, int]:
+        """The next wanted escape, or -1; and where the search stopped for want of patience, or -1."""
+        at = found(view, at)
+        while at >= 0 and not pattern.match(view, at):
+            patience -= 1
+            if not patience:
+                return -1, at + 2
+            at = found(view, at + 2)
+        return at, -1
+
     def find(view: View, start: int) -> int:
-        at = _ESCAPE(view, start)
-        while at >= 0:
-            if pattern.match(view, at):
-                return at
-            at = _ESCAPE(view, at + 2)
-        return -1
+        at, stopped = wanted_from(_ESCAPE, view, start, _PATIENCE if beginnings else 0)
+        if stopped < 0:
+            return at
+        return min((at for begin in beginnings if (at := wanted_from(begin, view, stopped, 0)[0]) >= 0), default=-1)
 
     return find
 

@@ -8,8 +8,9 @@ that `conversations/` and `implicit/` `<conversation>.pb`, encrypted.
 **What identifies a conversation.** The name of its folder below `brain/`, or of its file. **Who speaks**: see Antigravity CLI.
 
 **What cannot be known.** There is no prompt history, so nothing leads to a conversation but reading all. The working
-directory, the model and the branch are not in the logs. Of a conversation's database, prompts, answers, thinking, calls and errors are read and fold into those of the log; what tools gave back is spelled in a
-form of its own for each, and counted (`unsupported_format`). Encrypted conversations are reported, never tried.
+directory, the model and the branch are not in the logs. Of a conversation's database, prompts, answers, thinking, calls and
+errors are read and fold into those of the log; what tools gave back is spelled in a form of its own for each, and counted
+(`unsupported_format`). Encrypted conversations are reported, never tried.
 
 Never opened: the editor's own databases (`state.vscdb` holds accounts), settings, skills, annotations.
 """
