@@ -64,12 +64,14 @@ def test_patterns_come_from_standard_input_and_may_begin_with_a_dash(outside: di
 
 def test_no_pattern_keeps_it_busy(tmp_path: Path, outside: dict[str, str]) -> None:
     home = write(tmp_path / "home", {".codex/history.jsonl": jsonl({"session_id": THREAD, "ts": 1, "text": "a" * 50_000 + "!"})})
-    ran = subprocess.run([*DEEPGREP, "grep", "--home", str(home), "-c", "(a+)+(a|aa)+$"], env=outside, capture_output=True, timeout=60, check=False)
+    words = [*DEEPGREP, "grep", "--home", str(home), "-c", "(a+)+(a|aa)+$"]
+    ran = subprocess.run(words, env=outside, capture_output=True, timeout=60, check=False)
     assert ran.returncode == 1
 
 
 def test_a_search_for_words_loads_no_engine_for_patterns(outside: dict[str, str]) -> None:
-    code = f"import sys\nfrom deepgrep.cli.main import main\nmain(['search', '--home', {str(SAMPLE)!r}, 'checkout'])\nprint('re2' in sys.modules)"
+    run = f"main(['search', '--home', {str(SAMPLE)!r}, 'checkout'])"
+    code = f"import sys\nfrom deepgrep.cli.main import main\n{run}\nprint('re2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=outside, capture_output=True, text=True, check=True).stdout.endswith("False\n")
 
 

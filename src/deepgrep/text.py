@@ -212,6 +212,13 @@ def squash(text: str) -> str:
     return "".join(unicodedata.normalize("NFC", text).split())
 
 
+def digest(raw: bytes, size: int) -> bytes:
+    """A digest of `size` bytes, the same in every process and on every machine."""
+    from hashlib import blake2b  # deferred: 2 ms that most searches of prompts do not need
+
+    return blake2b(raw, digest_size=size).digest()
+
+
 class Folded:
     """A folded text and the way back to positions in the original, worked out when a span first asks for it."""
 

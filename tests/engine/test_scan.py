@@ -18,7 +18,7 @@ def test_results_come_before_the_last_source_is_read(tmp_path: Path) -> None:
         lay(tmp_path, {claude_file(thread(number)): [claude_row("user", f"ok {number}", number, thread(number), uuid=f"u{number}")]})
     ran = run(tmp_path, order="scan")
     kinds = [type(event) for event in ran.events[1:]]
-    assert kinds == [SourceFinished, Result] * 5 + [Finished]
+    assert kinds == [Result, SourceFinished] * 5 + [Finished]  # a source is finished behind its results
 
 
 @pytest.mark.parametrize("limit", [1, 3, 4, 5, 6])

@@ -118,7 +118,7 @@ def test_an_error_says_what_where_and_what_would_be_right(text: str, column: int
     with pytest.raises(QueryError, match=says) as caught:
         parse([text], choices=CHOICES)
     assert caught.value.column == column
-    message, line, caret = str(caught.value).split("\n")
+    _, line, caret = str(caught.value).split("\n")
     assert line == "  " + text
     assert caret == "  " + " " * (column - 1) + "^"
 
@@ -185,7 +185,7 @@ def test_any_text_parses_or_says_where_it_does_not(text: str, any_term: bool) ->
         parse([text], any_term=any_term, choices=CHOICES)
     except QueryError as error:
         assert 1 <= error.column <= len(text)  # noqa: PT017 - either is right
-        assert "\n" in str(error)
+        assert "\n" in str(error)  # noqa: PT017
     except UsageError:
         assert not text.strip()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..model import Facts, Match, Record
+from ..text import digest as digest_of
 from ..text import squash
 
 Identity = tuple[str, str, int, int]
@@ -26,11 +27,7 @@ def identity(record: Record) -> Identity:
 def digest(text: str) -> str | bytes:
     """What equal texts have in common: a short text itself, of a long one a digest, to hold no second copy."""
     squashed = squash(text)
-    if len(squashed) <= _SHORT:
-        return squashed
-    from hashlib import blake2b  # deferred: 2 ms that most searches of prompts do not need
-
-    return blake2b(squashed.encode("utf-8", "replace"), digest_size=16).digest()
+    return squashed if len(squashed) <= _SHORT else digest_of(squashed.encode("utf-8", "replace"), 16)
 
 
 def parents(facts: Iterable[tuple[str, Facts]]) -> dict[tuple[str, str], str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
 
 from ..model import Record
+from ..text import digest
 from ..typed import NamedTuple
 
 _FORM = re.compile(r"([a-z0-9_-]+\.[a-z0-9_]+):([0-9a-f]{14}):(-?[0-9a-f]+)\.([0-9a-f]+):([0-9a-f]{6})")
@@ -28,12 +28,12 @@ def ref(record: Record) -> str:
 
 def of_key(key: str) -> str:
     """The part of a ref that names its source."""
-    return blake2b(key.encode("utf-8", "surrogateescape"), digest_size=7).hexdigest()
+    return digest(key.encode("utf-8", "surrogateescape"), 7).hex()
 
 
 def check(record: Record) -> str:
     """The part of a ref that tells its record from another that took its place."""
-    return blake2b((record.native_id or record.text).encode("utf-8", "replace"), digest_size=3).hexdigest()
+    return digest((record.native_id or record.text).encode("utf-8", "replace"), 3).hex()
 
 
 def parsed(text: str) -> Ref | None:

@@ -16,8 +16,9 @@ runtime's. `PLANNER_RESPONSE` is the agent's: thinking, answer, tool calls. Step
 
 **What cannot be known.** The first prompt of a conversation may have no id. Headless runs are in no history. No model, no
 branch. Fields that the program cut short (`truncated_fields`) are given as they are, and counted (`truncated_text`). Of a
-conversation's database, prompts, answers, thinking, calls and errors are read and fold into those of the log; what tools gave back is spelled in a
-form of its own for each, and counted (`unsupported_format`). Encrypted conversations are reported, never tried.
+conversation's database, prompts, answers, thinking, calls and errors are read and fold into those of the log; what tools gave
+back is spelled in a form of its own for each, and counted (`unsupported_format`). Encrypted conversations are reported, never
+tried.
 
 Never opened: tokens, settings, caches and indexes (`conversation_summaries.db`), decoded copies by other programs.
 """
