@@ -68,5 +68,6 @@ def prompts(count: int, text: str = "mend the ferry, part {}") -> str:
     """A prompt history of so many prompts, each its own conversation."""
     name = "{:08x}-0000-4000-8000-000000000001"
     return jsonl(*(
-        {"display": text.format(n), "timestamp": 1767225600000 + n, "project": "/src/pier", "sessionId": name.format(n)} for n in range(count)
+        {"display": text.format(n), "timestamp": 1767225600000 + n, "project": "/src/pier", "sessionId": name.format(n)}
+        for n in range(count)
     ))  # fmt: skip

@@ -13,7 +13,7 @@ from deepgrep.engine import conversation
 from deepgrep.engine.conversation import Conversation, Window, opened
 from deepgrep.engine.plan import plan
 from deepgrep.engine.read import Whole
-from deepgrep.engine.refs import ref
+from deepgrep.refs import ref
 from deepgrep.errors import NotFound
 from deepgrep.files import Unreadable
 from deepgrep.library import request

@@ -34,7 +34,7 @@ def value(term: str, doc: object) -> object:
         return len(value(term[4:-1], doc))  # type: ignore[arg-type]
     held: list[object] = [doc]
     many = False
-    for name, index in re.findall(r"(\w+)|\[(\d+|\*)\]", term):
+    for name, index in re.findall(r"([\w-]+)|\[(\d+|\*)\]", term):
         if index == "*":
             held, many = [inner for one in held for inner in one], True  # type: ignore[attr-defined]
         else:

@@ -24,7 +24,7 @@ from deepgrep import discovery, registry
 from deepgrep.engine import resolve
 from deepgrep.engine.plan import plan
 from deepgrep.engine.read import Task, read
-from deepgrep.engine.refs import ref
+from deepgrep.refs import ref
 from deepgrep.library import events, search
 from deepgrep.model import SPEAKERS, Agent, Finished, Lines, Query, Reading, Record, Source, SourceFinished, Started
 from deepgrep.query.match import matcher

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .engine.order import project
-from .engine.refs import ref
 from .model import EVERYTHING, ROLE_OF, Any, Field, Not, Pattern, Query, Record, Result, Resume, Summary, Term, Tree
+from .refs import ref
 from .text import clean, rfc3339
 from .typed import TYPE_CHECKING
 

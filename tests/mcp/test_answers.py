@@ -57,7 +57,8 @@ def test_five_tools_that_only_read_with_schemas_that_are_schemas(mode: str) -> N
         assert [tool.name for tool in found] == ["search", "read", "recent", "sources", "explain"]
         for tool in found:
             assert tool.annotations is not None
-            assert (tool.annotations.read_only_hint, tool.annotations.idempotent_hint, tool.annotations.open_world_hint) == (True, True, False)
+            hints = tool.annotations
+            assert (hints.read_only_hint, hints.idempotent_hint, hints.open_world_hint) == (True, True, False)
             assert "not" in (tool.description or "").lower()  # when not to use it
             jsonschema.Draft202012Validator.check_schema(tool.input_schema)
             jsonschema.Draft202012Validator.check_schema(tool.output_schema or {})
@@ -127,7 +128,7 @@ def test_one_request_gives_the_same_refs_in_the_same_order_on_every_surface(
         assert {**given["summary"], **varies} == {**printed["summary"], **varies}  # type: ignore[dict-item]
 
     talk(asks)
-    from deepgrep.engine.refs import ref
+    from deepgrep.refs import ref
 
     assert [ref(one.record) for one in library.results] == refs(printed)
     assert refs(printed)

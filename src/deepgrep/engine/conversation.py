@@ -10,18 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from heapq import merge
 
-from .. import registry
+from .. import refs, registry
 from ..discovery import Machine, installed, listing, loaded
 from ..errors import NotFound
 from ..files import Unreadable
 from ..model import KINDS, SPEAKERS, Match, Record, Resume, Source
+from ..refs import Ref
 from ..text import squash
 from ..typed import NamedTuple
-from . import refs
 from .fold import fold
 from .lineage import identity
 from .read import Whole
-from .refs import Ref
 from .target import Target, target, transcript
 
 HELD_BYTES = 16 << 20  # of texts, about, that a survey keeps; beyond, windows read again

@@ -10,15 +10,14 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 
-from .. import registry
+from .. import refs, registry
 from ..discovery import Installed, Machine, installed, listing, loaded
 from ..errors import NotFound, UsageError
 from ..files import Unreadable, inside
 from ..model import Agent, Record, Rows, Source
+from ..refs import Ref
 from ..typed import NamedTuple
-from . import refs
 from .read import Whole
-from .refs import Ref
 from .route import prove
 
 READ_BYTES = 256 << 20  # that may be read to find an id which no name carries

@@ -13,11 +13,11 @@ from ..engine.coverage import truncated
 from ..engine.inventory import AgentStock, inventory
 from ..engine.plan import plan
 from ..engine.read import STOP
-from ..engine.refs import ref
 from ..engine.resolve import patched
 from ..engine.search import search as run
 from ..errors import EngineError, NotFound, UsageError
 from ..model import Finished, Query, Result, Summary
+from ..refs import ref
 from ..typed import NamedTuple
 from .budget import BYTES_PER_TOKEN, Json, budget, cut, excerpt, fitted, masked_json, size
 from .calls import Call

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from ..model import ROLE_OF, Field, Record, Source
+from ..refs import ref
 from ..text import fold
 from ..typed import TYPE_CHECKING, NamedTuple
 from . import paths
@@ -64,6 +65,7 @@ FIELDS: tuple[FieldSpec, ...] = (
     ),
     FieldSpec("conversation", "the conversation's id", "whole", lambda r: r.conversation_id, invariant=True),
     FieldSpec("parent", "the id of the conversation that started it", "whole", lambda r: r.parent_conversation_id, invariant=True),
+    FieldSpec("ref", "the record's ref", "whole", ref),
     FieldSpec("origin", "headless for what a script asked", "whole", lambda r: r.origin),
     FieldSpec("scope", "which records may be returned: prompts, conversations, all", "control", flag="--scope"),
     FieldSpec("depth", "which files may be opened: prompt, targeted, exhaustive", "control", aliases=("effort",), flag="--effort"),

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..engine.order import project
-from ..engine.refs import ref
 from ..model import Record
 from ..query.regex import lines
+from ..refs import ref
 from ..text import rfc3339, safe, visible
 from ..typed import NamedTuple
 from ..wire import shown

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from .. import wire
-from ..engine import refs
+from .. import refs, wire
 from ..model import Result, Summary
 from ..typed import TYPE_CHECKING, NamedTuple
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..engine.order import project
-from ..engine.refs import ref
 from ..model import Query, Record, Result, Summary
 from ..options import arguments
+from ..refs import ref
 from ..text import Snippet, safe, snippet, visible
 from ..typed import TYPE_CHECKING, NamedTuple
 from ..wire import request, shown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..model import Record
-from ..text import digest
-from ..typed import NamedTuple
+from .model import Record
+from .text import digest
+from .typed import NamedTuple
 
 _FORM = re.compile(r"([a-z0-9_-]+\.[a-z0-9_]+):([0-9a-f]{14}):(-?[0-9a-f]+)\.([0-9a-f]+):([0-9a-f]{6})")
 

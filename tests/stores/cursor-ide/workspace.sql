@@ -1,0 +1,13 @@
+-- Cursor of 2024: what was typed in a workspace, chats in tabs, the first composers.
+PRAGMA page_size=512;
+BEGIN TRANSACTION;
+CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+INSERT INTO "ItemTable" VALUES('secret://{"extensionId":"loom"}','{"type":"Buffer","data":"loom secret"}');
+INSERT INTO "ItemTable" VALUES('workbench.panel.chat','{"loom":1}');
+INSERT INTO "ItemTable" VALUES('cursorAuth/accessToken','loom-token');
+INSERT INTO "ItemTable" VALUES('aiService.prompts','[{"text":"Which shuttle \"jams\"?\nThe left — naïvely","commandType":4},{"text":"/review the weft","commandType":4},{"text":"Which shuttle \"jams\"?\nThe left — naïvely","commandType":2},{"text":" ","commandType":4},{"wrong":1}]');
+INSERT INTO "ItemTable" VALUES('aiService.generations','[{"unixMs":1731784818255,"generationUUID":"9e000001-0000-4000-8000-000000000001","type":"composer","textDescription":"/review the weft"},{"unixMs":1731784900000,"generationUUID":"9e000001-0000-4000-8000-000000000002","type":"composer","textDescription":"Which shuttle \"jams\"?\nThe left — naïvely"},{"unixMs":1731785000000,"generationUUID":"9e000001-0000-4000-8000-000000000003","type":"cmdk","textDescription":"Rename warp to weft"},{"unixMs":1731785100000,"generationUUID":"9e000001-0000-4000-8000-000000000004","type":"apply","textDescription":"src/loom.ts"}]');
+INSERT INTO "ItemTable" VALUES('workbench.panel.aichat.view.aichat.chatdata','{"tabs":[{"tabId":"7ab00001-0000-4000-8000-000000000001","chatTitle":"Bobbins","lastSendTime":1731818231743,"bubbles":[{"type":"user","id":"7ab00001-0000-4000-8000-0000000000a1","messageType":2,"text":"Where do bobbins go?","richText":"{\"root\":1}","selections":[{"text":"```ts\nwind(bobbin)\n```","rawText":"wind(bobbin)"}]},{"type":"ai","id":"7ab00001-0000-4000-8000-0000000000a2","messageType":3,"text":"Into the tray.","rawText":"Into the tray.","modelType":"claude-3.5-sonnet"}]}],"selectedTabId":"7ab00001-0000-4000-8000-000000000001"}');
+INSERT INTO "ItemTable" VALUES('composer.composerData','{"allComposers":[{"composerId":"c0de0001-0000-4000-8000-000000000001","name":"Dye vats","createdAt":1731797537671,"text":"an unsent draft","conversation":[{"type":1,"bubbleId":"c0de0001-0000-4000-8000-0000000000b1","text":"Stir the dye vats","context":{"selections":[],"quotes":[{"markdown":"madder root"}]}},{"type":2,"bubbleId":"c0de0001-0000-4000-8000-0000000000b2","text":"Stirred twice."}]},{"composerId":"c0de0002-0000-4000-8000-000000000002","createdAt":1731797537671,"conversation":[]}],"selectedComposerId":"c0de0001-0000-4000-8000-000000000001"}');
+CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+COMMIT;
