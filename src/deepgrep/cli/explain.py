@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ..engine.cost import Cost, Probing, costs, probes
 from ..engine.plan import plan
+from ..engine.resolve import placed
 from ..library import machine
 from ..model import Query
 from ..query.language import show
@@ -37,6 +38,7 @@ def run(words: Sequence[str]) -> int:
 def _explain(words: Sequence[str]) -> int:
     made, options = requested(words, parser())
     where = machine(options.home, options.project_root)
+    made = made._replace(tree=placed(made.tree, where.home))
     found, looked = list(costs(made, where)), list(probes(made, plan(made, where).sources))
     if options.json or options.ndjson:
         from ..render.json import dumped
