@@ -45,7 +45,8 @@ class Model(BaseHTTPRequestHandler):
             body: dict[str, object] = {"totalTokens": 1}
         else:
             said = parts(request) if "contents" in request else [{"text": "{}"}]
-            body = {"candidates": [{"content": {"role": "model", "parts": said}, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
+            candidate = {"content": {"role": "model", "parts": said}, "finishReason": "STOP", "index": 0}
+            body = {"candidates": [candidate], "usageMetadata": usage}
         streams = "stream" in self.path
         payload = f"data: {json.dumps(body)}\n\n" if streams else json.dumps(body)
         self.send_response(200)
@@ -53,7 +54,7 @@ class Model(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(payload.encode())
 
-    do_GET = do_POST
+    do_GET = do_POST  # noqa: N815 - the names that the library looks for
 
     def log_message(self, *args: object) -> None:
         """Say nothing."""

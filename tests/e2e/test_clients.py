@@ -78,7 +78,9 @@ def test_an_agent_searches_and_reads_its_past(installed: Path, tmp_path: Path) -
     before = snapshot(history)
     home, log = tmp_path / "home", tmp_path / "requests.jsonl"
     settings = {
-        "mcpServers": {"deepgrep": {"command": SERVER[0], "args": [*SERVER[1:], "--home", str(history)], "trust": True, "env": clean(home)}},
+        "mcpServers": {
+            "deepgrep": {"command": SERVER[0], "args": [*SERVER[1:], "--home", str(history)], "trust": True, "env": clean(home)}
+        },
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "telemetry": {"enabled": False},
         "privacy": {"usageStatisticsEnabled": False},
@@ -96,7 +98,9 @@ def test_an_agent_searches_and_reads_its_past(installed: Path, tmp_path: Path) -
             port = int(model.stdout.readline())
             done = subprocess.run(
                 [str(installed / "gemini"), "--prompt", "What did we decide about idempotency?", "--model", "gemini-2.5-flash", "--yolo"],
-                env=clean(home, GEMINI_API_KEY="invented", GOOGLE_GEMINI_BASE_URL=f"http://127.0.0.1:{port}", GEMINI_CLI_TRUST_WORKSPACE="true"),
+                env=clean(
+                    home, GEMINI_API_KEY="invented", GOOGLE_GEMINI_BASE_URL=f"http://127.0.0.1:{port}", GEMINI_CLI_TRUST_WORKSPACE="true"
+                ),
                 cwd=work, capture_output=True, text=True, timeout=240, check=False, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         finally:

@@ -1,6 +1,6 @@
 """Relevance: a pure function of query and record, in coarse steps, so that equal matches stay in order of time.
 
-docs/guide/searching.md publishes the table; `--explain` shows the parts of each result.
+docs/searching.md publishes the table; `--explain` shows the parts of each result.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ model are the runtime's. Questions asked in a form are the agent's, and what was
 
 **What cannot be known.** Turns that were taken back, or typed anew, are gone from the session and are not read, though the log may
 still hold them. Prompts that wait to be sent are read, a draft in the input box is not. Parts of a response carry no time of their own.
-The branch is not recorded. `VSCODE_PORTABLE` and `VSCODE_APPDATA` name folders above the user's; they are not followed.
+The branch is not recorded. `VSCODE_PORTABLE` and `VSCODE_APPDATA` name folders above the user's; one is looked for below them.
 
 Never opened: settings, `globalStorage/storage.json`, editing snapshots (`chatEditingSessions`), other extensions' files. Copilot's
 command line is another agent.
