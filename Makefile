@@ -27,7 +27,7 @@ lint: dev-env ## ruff, mypy and the import contracts
 	@.venv/bin/lint-imports --no-cache >.venv/lint-imports.log 2>&1 || { cat .venv/lint-imports.log; exit 1; }
 
 goldens: dev-env ## rewrite the recorded outputs; read the diff
-	@.venv/bin/python -m pytest $(PYTEST_FLAGS) --update-goldens tests/test_store_contract.py tests/test_spec.py tests/test_docs.py
+	@.venv/bin/python -m pytest $(PYTEST_FLAGS) --update-goldens tests/test_store_contract.py tests/test_spec.py tests/test_docs.py tests/test_pages.py
 
 bench: dev-env ## measure speed and memory
 	@.venv/bin/python benchmarks/run.py $(BENCH_FLAGS)

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 from deepgrep import registry
@@ -80,7 +81,8 @@ def store_page(agent_id: str) -> str:
     """The page of one agent."""
     agent = registry.agent(agent_id)
     module = agent_id.replace("-", "_")
-    lines = [f"# {agent.name}", "", f"<!-- Written by scripts/pages.py from src/deepgrep/stores/{module}.py. -->", "", docstring(agent_id), ""]
+    lines = [f"# {agent.name}", "", f"<!-- Written by scripts/pages.py from src/deepgrep/stores/{module}.py. -->", ""]
+    lines += [docstring(agent_id), ""]
     lines += ["## Folders", "", "| root | below the home | or where a variable points |", "|---|---|---|", *_roots(agent_id), ""]
     lines += ["## Stores", "", "| store | role | files | read | evidence |", "|---|---|---|---|---|", *map(_row, agent.stores), ""]
     return "\n".join(lines)
@@ -88,10 +90,12 @@ def store_page(agent_id: str) -> str:
 
 def _roots(agent_id: str) -> Iterator[str]:
     entry = next(entry for entry in registry.ENTRIES if entry.id == agent_id)
-    for root in entry.roots:
-        variable = f"`{root.variable}`" + (f", in it `{root.below}`" if root.below else "") if root.variable else ""
-        places = ", ".join(f"`{place}`" for place in root.places) + (" (also in a project)" if root.project else "")
-        yield f"| {root.id} | {places} | {variable} |"
+    for (name, variable), roots in groupby(entry.roots, key=lambda root: (root.id, root.variable)):
+        some = list(roots)
+        below = ", ".join(f"`{root.below}`" for root in some if root.below)
+        places = ", ".join(f"`{place}`" for root in some for place in root.places)
+        project = " (also in a project)" if any(root.project for root in some) else ""
+        yield f"| {name} | {places}{project} | {f'`{variable}`' if variable else ''}{f', in it {below}' if below else ''} |"
 
 
 def _row(store: Store) -> str:

@@ -3,7 +3,7 @@
 A table of our own, because no library fits: detect-secrets names lines and hashes, not spans, needs two more packages and
 takes its entropy rules for whole files; the rule sets of gitleaks and trufflehog are programs in Go. The shapes of tokens
 are what their issuers document (GitHub, GitLab, Slack, Stripe, OpenAI, Anthropic, AWS, Google, npm, PyPI and so on) and
-agree with gitleaks 8's rules of the same names; docs/privacy.md says what they find and what they cannot. A rule runs only
+agree with gitleaks 8's rules of the same names; docs/mcp.md says what they find and what they cannot. A rule runs only
 where one of its literals stands in the text, and no pattern can take more than linear time.
 """
 

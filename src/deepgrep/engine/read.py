@@ -30,6 +30,7 @@ from .rows import Candidates
 Cancelled = Callable[[], bool]
 Objects = tuple[tuple[int, dict[str, object]], ...]  # with their byte offsets in the line
 
+_ASK_EVERY = 0x3F  # records between two looks at cancellation, less one: a window may hold thousands
 _QUIET = 64  # matches in a row, from a source's end, that cannot be among the results
 
 
@@ -125,6 +126,7 @@ class _Work:
         self.file: OpenFile | None = None
         self.opened_database, self.database_bytes = False, 0  # bytes read of a database's files
         self.stopped = self.bounded = False
+        self.taken = 0  # records
         self.decoding_s = self.matching_s = 0.0
         self.counts: Counter[str] = Counter()
         self.held = Held(task.query, all_of_them=task.whole)
@@ -140,6 +142,8 @@ class _Work:
             from_end = self.task.from_end and self.store.traits.append_only and not self.file.compressed
             for found in self.lines_from_end(self.file, reader) if from_end else self.lines(self.file, reader):
                 self.take(found)
+                if self.stopped:
+                    break
         elif isinstance(reader, Log):
             self.take(self.log(self.file, reader))
         elif isinstance(reader, Document):
@@ -185,6 +189,10 @@ class _Work:
                 self.counts["skip." + item.reason] += 1
                 continue
             self.counts["decoded"] += 1
+            self.taken += 1
+            if not self.taken & _ASK_EVERY and self.cancelled():
+                self.stopped = True
+                break
             why_not = admits(query, item)
             if why_not in ("scope", "filter"):
                 continue

@@ -15,7 +15,7 @@ from ..files import Unreadable
 from ..model import Event, SourceFinished, Started
 
 _REPORT_EVERY_S = 0.2
-_GRACE_S = 2.0  # what an answer may take beyond its deadline: ordering and folding what was found
+_GRACE_S = 8.0  # what an answer may take beyond its deadline: ordering and folding what was found
 T = TypeVar("T")
 Report = Callable[[float, float | None, str], Awaitable[None]]
 
@@ -63,7 +63,7 @@ async def run(work: Callable[[Call], T], deadline_s: float, report: Report) -> T
                 group.cancel_scope.cancel()
     finally:
         call.stop()
-    if not outcome:
+    if not outcome or (isinstance(outcome[0], Unreadable) and outcome[0].code == "cancelled"):
         raise UsageError("deadline_s: the call took longer; give more seconds, or ask for less")
     if isinstance(outcome[0], Unreadable):
         raise UsageError(f"ref: its file cannot be read ({outcome[0].code}); `sources` says more") from None
