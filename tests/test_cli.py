@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -259,3 +260,128 @@ def test_a_search_without_a_home_of_any_agent_finds_nothing_and_says_so(outside:
     ran = deepgrep(outside, "search", "ferry")
     assert ran.returncode == 1
     assert "no agent's history was found" in ran.stdout + ran.stderr
+    assert "Next:" not in ran.stdout
+
+
+# --- streams that are closed, or full -------------------------------------------------------------------------------
+
+COMMAND_LINES = [
+    "search checkout", "search --json checkout", "search --ndjson checkout", "search --order scan checkout", "search --explain zebra",
+    "grep checkout", "grep --json checkout", "find", "find --json", "stores", "doctor", "explain checkout", "fields", "completion bash",
+    "--version", "--help", "help", "search --help", "grep --help", "mcp --help", "mcp --print-config codex",
+]  # fmt: skip
+
+
+def in_shell(outside: dict[str, str], line: str) -> subprocess.CompletedProcess[str]:
+    """Run `deepgrep` in a line of the shell, in the sample as home."""
+    program = " ".join(shlex.quote(word) for word in DEEPGREP)
+    variables = {**outside, "HOME": str(SAMPLE)}
+    return subprocess.run(["/bin/sh", "-c", f"{program} {line}"], env=variables, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_a_closed_standard_output_is_one_line_and_status_2(line: str, outside: dict[str, str]) -> None:
+    ran = in_shell(outside, f"{line} >&-")
+    assert ran.returncode == 2
+    assert ran.stderr.splitlines()[-1] == "deepgrep: the answer could not be written: Bad file descriptor"
+    assert "Traceback" not in ran.stderr
+    silent = in_shell(outside, f"{line} >&- 2>&-")
+    assert (silent.returncode, silent.stderr) == (2, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_a_full_standard_output_is_one_line_and_status_2(line: str, outside: dict[str, str]) -> None:
+    ran = in_shell(outside, f"{line} >/dev/full")
+    assert ran.returncode == 2
+    assert ran.stderr.splitlines()[-1] == "deepgrep: the answer could not be written: No space left on device"
+    assert "Traceback" not in ran.stderr
+    assert "Exception" not in ran.stderr
+    assert in_shell(outside, f"{line} >/dev/full 2>/dev/full").returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
+@pytest.mark.parametrize("line", ["search --bogus", "serach x", "stores --bogus", "show nothing", "mcp --bogus", "search --json --bogus"])
+@pytest.mark.parametrize("where", [">&- 2>&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full 2>/dev/full"])
+def test_wrong_usage_is_status_2_wherever_it_cannot_be_said(line: str, where: str, outside: dict[str, str]) -> None:
+    ran = in_shell(outside, f"{line} {where}")
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("", "", 2)
+
+
+def test_a_closed_standard_error_or_input_changes_no_answer(outside: dict[str, str]) -> None:
+    for line in ("search --json checkout", "grep checkout", "stores", "--version"):
+        ran, usual = in_shell(outside, f"{line} <&- 2>&-"), in_shell(outside, line)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert re.sub(r'_s":[^,}]*', "", ran.stdout) == re.sub(r'_s":[^,}]*', "", usual.stdout)
+
+
+def test_what_needs_no_output_needs_no_standard_output(outside: dict[str, str]) -> None:
+    assert in_shell(outside, "grep -q checkout >&-").returncode == 0
+
+
+# --- Ctrl-C before there is anything to interrupt -------------------------------------------------------------------
+
+PRESSED = """\
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+from deepgrep.cli.main import main
+sys.exit(main({words!r}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("deepgrep.cli.search", ["search", "checkout"]),
+        ("deepgrep.engine.search", ["search", "checkout"]),
+        ("deepgrep.stores.claude", ["search", "checkout"]),
+        ("deepgrep.query.dates", ["search", "--since", "7d", "checkout"]),
+        ("deepgrep.engine.inventory", ["stores"]),
+        ("deepgrep.stores.claude", ["stores"]),
+        ("deepgrep.cli.grep", ["grep", "checkout"]),
+        ("deepgrep.query.regex", ["grep", "checkout"]),
+        ("deepgrep.render.json", ["fields", "--json"]),
+        ("deepgrep.mcp.main", ["mcp", "--print-config", "codex"]),
+        ("tomllib", ["mcp", "--print-config", "codex"]),
+    ],
+)
+def test_ctrl_c_while_a_command_starts_ends_it_quietly(module: str, words: list[str], outside: dict[str, str]) -> None:
+    code = PRESSED.format(module=module, words=words)
+    ran = subprocess.run([sys.executable, "-c", code], env={**outside, "HOME": str(SAMPLE)}, capture_output=True, text=True, check=False)
+    assert ran.stderr == ""
+    assert ran.returncode == 130
+
+
+# --- an agent's module that cannot be imported ----------------------------------------------------------------------
+
+BROKEN = """\
+import sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "deepgrep.stores.codex":
+            raise {error}
+
+sys.meta_path.insert(0, Finder())
+from deepgrep.cli.main import main
+sys.exit(main({words!r}))
+"""
+
+
+@pytest.mark.parametrize("error", ["ImportError('no such\\nname')", "SyntaxError('broken')", "KeyError('x')"])
+@pytest.mark.parametrize(
+    "line",
+    ["search checkout", "search --json checkout", "grep checkout", "find", "stores", "doctor", "explain checkout", "show 5eed", "completion zsh",
+     "search store:codex.history x"],
+)  # fmt: skip
+def test_an_agents_module_that_cannot_be_imported_is_one_line(line: str, error: str, outside: dict[str, str]) -> None:
+    code = BROKEN.format(error=error, words=line.split())
+    ran = subprocess.run([sys.executable, "-c", code], env={**outside, "HOME": str(SAMPLE)}, capture_output=True, text=True, check=False)
+    assert ran.stderr.startswith("deepgrep: the module of codex cannot be loaded, which is a bug worth a report: ")
+    assert (ran.stdout, ran.stderr.count("\n"), ran.returncode) == ("", 1, 2)

@@ -379,10 +379,17 @@ def _without_twins(files: list[_Found], stores: Mapping[str, Store]) -> tuple[li
     best: dict[tuple[str, str], _Found] = {}
     for one in files:
         place = _named(one, stores)
-        if place not in best or one.spelling < best[place].spelling:
-            best[place] = one
+        held = best.get(place)
+        if held is None or one.spelling < held.spelling:
+            best[place] = one if held is None else _beside(one, held)
+        else:
+            best[place] = _beside(held, one)
     kept = [one for (store, name), one in best.items() if (stores[store].yields_to, name) not in best]
     return kept, len(files) - len(kept)
+
+
+def _beside(better: _Found, lesser: _Found) -> _Found:
+    return better._replace(source=better.source._replace(twin=lesser.source.path))
 
 
 def _named(found: _Found, stores: Mapping[str, Store]) -> tuple[str, str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Protocol, Self
 
     class _Stream(Protocol):
-        def readinto(self, buffer: memoryview, /) -> int | None: ...
+        def readinto1(self, buffer: memoryview, /) -> int: ...
         def seek(self, offset: int, /) -> int: ...
         def close(self) -> None: ...
 
@@ -26,6 +26,7 @@ WINDOW = 1 << 20  # bytes; the fastest of 64 KiB to 4 MiB measured with the prob
 LINE_CAP = 64 << 20  # bytes; what lies beyond is passed over and counted
 DOCUMENT_CAP = 256 << 20  # bytes of one whole-file JSON or text source
 EXPANSION_CAP = 2000  # times the compressed size, beyond a first GiB: more is a bomb, not a transcript
+_STEP = 1 << 16  # bytes decompressed at a time
 _PEEK = 1 << 16  # bytes read around a line when its neighbours are asked for
 _SIBLINGS = 10_000  # names looked at in one folder for a small file whose folder is not known
 
@@ -121,7 +122,8 @@ class OpenFile:
 
     def _decompress(self, stream: _Stream, view: memoryview) -> int:
         try:
-            got = stream.readinto(view) or 0
+            # One step of the decoder at a time: what came out before damage must not go down with it.
+            got = stream.readinto1(view[:_STEP])
         except OSError as error:
             raise Unreadable(code_of(error)) from error
         except Exception as error:
@@ -186,7 +188,7 @@ class OpenFile:
         return b"".join(parts)
 
 
-def _decompressed(stream: _Stream) -> _Stream:
+def _decompressed(stream: _Bounded) -> _Stream:
     """The content of a zstd file. The decoder is imported when the first such file is met."""
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
@@ -249,8 +251,15 @@ def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Itera
     limit = size  # how far the buffer is filled: its cache-friendly front, more only for a line that needs it
     have = start = oversized = 0  # `have` bytes at the front of the buffer stand at offset `start`
     passing = False  # inside a line that is too long
+    broken: Unreadable | None = None
     try:
-        while got := file.readinto(memoryview(buffer)[have:limit]):
+        while True:
+            try:
+                got = file.readinto(memoryview(buffer)[have:limit])
+            except Unreadable as error:  # what was read before the damage is whole, and is given out first
+                broken, got = error, 0
+            if not got:
+                break
             filled = have + got
             if passing:
                 cut = buffer.find(b"\n", 0, filled) + 1
@@ -281,6 +290,8 @@ def windows(file: OpenFile, *, size: int = WINDOW, cap: int = LINE_CAP) -> Itera
             limit = size if have < size else min(2 * have, cap, len(buffer))
         if have or oversized:
             yield Window(buffer, have, start, oversized)
+        if broken:
+            raise broken
     finally:
         if WINDOW <= len(buffer) <= _SPARE_CAP and len(_spare) < 2:
             _spare.append(buffer)

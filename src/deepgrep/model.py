@@ -74,6 +74,7 @@ class Source(NamedTuple):
     mtime_ns: int
     stem: str = ""  # file name without any known ending: what many agents make from the conversation's id
     root: str = ""  # the agent's root folder
+    twin: str = ""  # a lesser spelling of the same file, to read where this one turns out to be cut off
 
 
 class Record(NamedTuple):

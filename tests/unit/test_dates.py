@@ -162,6 +162,17 @@ def test_the_ends_of_the_calendar_are_a_date_or_refused(
         assert isinstance(read(text), int)
 
 
+@pytest.mark.parametrize("name", ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "America/New_York", "Asia/Kolkata", "Europe/Berlin"])
+def test_the_first_days_of_the_calendar_are_days(zone: Callable[[str], None], name: str) -> None:
+    zone(name)
+    day = 86_400_000_000
+    low, high = day_of("0001-01-01")
+    assert high - low == day
+    assert (start_of("0001-01-01"), end_of("0001-01-01")) == (low, high)
+    assert [day_of(f"0001-01-0{number}") for number in (2, 3, 4, 5, 6)] == [(low + day * n, high + day * n) for n in (1, 2, 3, 4, 5)]
+    assert request(["x"], on="0001-01-01").filters.since_us == low
+
+
 def test_a_request_keeps_its_bounds(zone: Callable[[str], None]) -> None:
     zone("Europe/Berlin")
     whole = request(["x"], on="2026-03-29").filters

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable
+from heapq import heappush, heappushpop
 from zlib import crc32
 
 from ..model import LetGo, Match, Query, Record
 from ..query.parse import terms
 from ..text import squash
-from .order import answers, newest
+from .order import answers, newest, stands_alone
 from .relevance import Scorer
 
 Key = tuple[object, ...]
@@ -104,6 +105,32 @@ class Held:
             for key in fresh:
                 waiting += sharing.pop(key, ())
         return frozenset(wanted.intersection(self.keys))
+
+
+class NewestHeld:
+    """The newest instants of records that certainly are results of their own, one more than the limit."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self._room = (query.limit or 0) + 1
+        self._seen: set[tuple[object, ...]] = set()
+        self._best: list[int] = []  # a heap, the oldest first
+
+    def see(self, matches: Iterable[Match]) -> None:
+        """Take in more matches."""
+        for match in matches:
+            sure, time_us = stands_alone(match.record, self.query), match.record.time_us
+            if sure is None or time_us is None or sure in self._seen or not answers(match.record, self.query):
+                continue
+            self._seen.add(sure)
+            if len(self._best) < self._room:
+                heappush(self._best, time_us)
+            else:
+                heappushpop(self._best, time_us)
+
+    def floor_us(self) -> int | None:
+        """An instant that more results than the limit reach, in microseconds; None while that many were not seen."""
+        return self._best[0] if len(self._best) == self._room else None
 
 
 def keys(record: Record) -> list[int]:

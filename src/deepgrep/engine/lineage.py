@@ -6,6 +6,7 @@ A link leads from a copy to the record that stands for it. A fork's own later wo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from ..model import Facts, Match, Record
 from ..text import digest as digest_of
@@ -30,12 +31,7 @@ def digest(text: str) -> str | bytes:
     return squashed if len(squashed) <= _SHORT else digest_of(squashed.encode("utf-8", "replace"), 16)
 
 
-def parents(facts: Iterable[tuple[str, Facts]]) -> dict[tuple[str, str], str]:
-    """The recorded fork parent of each (agent, conversation) that was read."""
-    return {(agent, one.conversation_id): one.forked_from for agent, one in facts if one.conversation_id and one.forked_from}
-
-
-def unread(matches: Iterable[Match], facts: Mapping[str, Facts], read: frozenset[tuple[str, str]]) -> bool:
+def unread(matches: Iterable[Match], facts: Mapping[str, Facts], read: AbstractSet[tuple[str, str]]) -> bool:
     """Does a match lie in a fork whose parent was not read and whose source does not tell what it inherited? By source path."""
     for match in matches:
         said = facts.get(match.record.source.path)

@@ -87,7 +87,20 @@ def admits(query: Query, record: Record) -> str | None:
 
 
 def read(task: Task, cancelled: Cancelled = lambda: False) -> Reading:
-    """Read one source to its end, or to where it fails or is cancelled. Never raises for what a file holds."""
+    """Read one source to its end, or to where it fails or is cancelled. Never raises for what a file holds.
+
+    A source that is cut off, of which a lesser twin is whole, as when one is being made from the other, is read as that twin.
+    """
+    reading = _read(task, cancelled)
+    if task.source.twin and reading.counts.get("skip.torn_tail"):
+        twin = _read(task._replace(source=task.source._replace(path=task.source.twin, twin="")), cancelled)
+        if twin.outcome == "completed" and twin.counts.get("probed", 0) > reading.counts.get("probed", 0):
+            matches = tuple(m._replace(record=m.record._replace(source=task.source)) for m in twin.matches)
+            return twin._replace(source=task.source, matches=matches, bytes_read=twin.bytes_read + reading.bytes_read)
+    return reading
+
+
+def _read(task: Task, cancelled: Cancelled) -> Reading:
     began = perf_counter()
     store = registry.store(task.source.store)
     if store.reader is None:

@@ -12,6 +12,7 @@ from ..discovery import Machine
 from ..files import OpenFile, Unreadable
 from ..model import (
     Event,
+    Facts,
     Finished,
     Lines,
     Log,
@@ -34,15 +35,16 @@ from . import coverage as account
 from . import lineage
 from .drive import INLINE, Driver, readings
 from .fold import Group, Seen, fold
-from .hold import Held, rank
+from .hold import Held, NewestHeld, rank
 from .neighbours import neighbours
-from .order import Ranked, answers, ordered, stands_alone
+from .order import Ranked, answers, ordered
 from .plan import Plan, plan
 from .read import Task, admits, database_records, records
 from .resolve import placed
 from .route import Conversation, Routed, evidence_of, evidence_query, route
 
 Cancelled = Callable[[], bool]
+_NEWEST_FIRST_FILES = 512  # the same for small files
 _NEWEST_FIRST_BYTES = 64 << 20  # beyond this, reading the rest at full speed beats looking file by file
 
 
@@ -81,6 +83,10 @@ class _Run:
         self.query, self.made, self.cancelled, self.driver = query, made, cancelled, driver
         self.readings: list[Reading] = []
         self.held = Held(query)
+        self.facts: dict[str, Facts] = {}  # of forks, by path
+        self.forked: dict[tuple[str, str], str] = {}  # the recorded parent of each (agent, conversation)
+        self.read_through: set[tuple[str, str]] = set()
+        self._places: dict[Source, int] = {}
         self.folded: Counter[str] = Counter()
         self.results = 0
         self.more = False  # another match exists beyond the limit
@@ -133,6 +139,13 @@ class _Run:
 
     def _note(self, reading: Reading) -> None:
         """Keep what a reading came to; its matches are held elsewhere."""
+        said, agent = reading.facts, reading.source.agent
+        if said.conversation_id:
+            if said.forked_from:
+                self.facts[reading.source.path] = said
+                self.forked[agent, said.conversation_id] = said.forked_from
+            if reading.outcome == "completed":
+                self.read_through.add((agent, said.conversation_id))
         self.readings.append(reading._replace(matches=(), let_go=None) if reading.matches or reading.let_go else reading)
 
     def _newest_first(self) -> Iterator[Reading]:
@@ -141,25 +154,23 @@ class _Run:
         prompts = [source for source in self.made.sources if source.role == "prompts"]
         bodies = sorted((s for s in self.made.sources if s.role != "prompts"), key=lambda s: -s.mtime_ns)  # stable: ties in plan order
         yield from self._read(self.query, prompts)
-        read_bytes = 0
-        while bodies and read_bytes < _NEWEST_FIRST_BYTES and not self.cancelled():
-            floor = self._newest_held(limit)
-            if floor is not None and floor * 1000 > bodies[0].mtime_ns and self._enough(limit, bodies[0].mtime_ns):
+        newest_held = NewestHeld(self.query)  # of conversations: a row of a prompt history may fold into one of theirs
+        read_bytes = read_files = 0
+        while read_files < len(bodies) and read_bytes < _NEWEST_FIRST_BYTES and read_files < _NEWEST_FIRST_FILES:
+            source, floor = bodies[read_files], newest_held.floor_us()
+            if self.cancelled():
+                return
+            if floor is not None and floor * 1000 > source.mtime_ns and self._enough(limit, source.mtime_ns):
                 self.by_file_times = True
                 return
-            source = bodies.pop(0)
+            read_files += 1
             read_bytes += source.size
             for reading in readings([Task(self.query, source, floor_us=floor, from_end=True)], INLINE, self.cancelled):
                 self.by_file_times = self.by_file_times or reading.outcome == "bounded"
+                newest_held.see(reading.matches)
                 self._note(reading)
                 yield reading
-        yield from self._read(self.query, bodies)
-
-    def _newest_held(self, limit: int) -> int | None:
-        """An instant that more results than the limit reach, in microseconds; None while that many are not held."""
-        firsts = {sure: match.record.time_us for match in self.held.matches if (sure := stands_alone(match.record, self.query))}
-        times = sorted((time_us for time_us in firsts.values() if time_us is not None), reverse=True)
-        return times[limit] if len(times) > limit else None
+        yield from self._read(self.query, bodies[read_files:])
 
     def _enough(self, limit: int, mtime_ns: int) -> bool:
         """Once folded, are there more results than the limit that are newer than this?"""
@@ -264,15 +275,15 @@ class _Run:
     def _folded(self, matches: Sequence[Match]) -> list[Group]:
         if not self.query.dedupe:
             return [Group(match) for match in matches]
-        facts = {reading.source.path: reading.facts for reading in self.readings}
-        read_through = frozenset(
-            (reading.source.agent, reading.facts.conversation_id or "") for reading in self.readings if reading.outcome == "completed"
-        )
-        forked = lineage.parents((reading.source.agent, reading.facts) for reading in self.readings)
-        self.unread_lineage = lineage.unread(matches, facts, read_through)
-        place = {source: index for index, source in enumerate(self.made.sources)}
-        matches = sorted(matches, key=lambda m: (place[m.record.source], m.record.position, m.record.block))
-        return fold(matches, lineage.links(matches, forked, self._begins))
+        self.unread_lineage = lineage.unread(matches, self.facts, self.read_through)
+        matches = sorted(matches, key=lambda m: (self._place(m.record.source), m.record.position, m.record.block))
+        return fold(matches, lineage.links(matches, self.forked, self._begins))
+
+    def _place(self, source: Source) -> int:
+        """Where a source stands in the plan, which routing may have lengthened."""
+        if len(self._places) != len(self.made.sources):
+            self._places = {planned: index for index, planned in enumerate(self.made.sources)}
+        return self._places[source]
 
     def _begins(self, sharing: Mapping[str, Sequence[Record]]) -> dict[str, int | None]:
         """When each conversation's own records begin: those whose ids none of the others has. Reads their sources whole."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from unicodedata import normalize
 
 from ..bytesearch import Finder, View, denormalized, doubtful, finder, uncased
 from ..model import All, Any, Pattern, Term, Tree
@@ -77,6 +78,8 @@ def markers(found: tuple[bytes, ...]) -> Probe:
 def _escaped(alternatives: tuple[str, ...]) -> Finder:
     r"""Finds a `\\u` spelling of a character that could take part in one of the runs."""
     chars = set("".join(alternatives))
+    # A letter of an accented one may be spelled so while its accent stands bare behind it.
+    chars |= {char for char in normalize("NFD", "".join(alternatives)) if char.isascii()}
     # A backslash can itself be spelled so, where JSON stands inside a string of JSON.
     wanted = {"005c", "0075"} | {f"00{ord(v):02x}" for char in chars if char.isascii() for v in (char, char.upper())}
     wanted |= {f"{ord(_FOLDS_TO_ASCII[char]):04x}" for char in chars if char in _FOLDS_TO_ASCII}
