@@ -235,7 +235,7 @@ class Words:
                     f"{dice.pick(self.paths)}:{number}: {words}",
                     f"{dice.pick('+- ')}\tif {words}:  # {dice.pick(_BEYOND) if dice.random() < 0.1 else path}",
                     f'    {{"id": {dice.bits(40)}, "path": "{path}", "note": "{words}"}},',
-                    f"    self.{words.replace(' ', '.', 1)}(\"{path}\", {number})",
+                    f'    self.{words.replace(" ", ".", 1)}("{path}", {number})',
                     f"{stamp(NOW_S - dice.below(90 * DAY_S))} {dice.pick(('INFO', 'DEBUG', 'WARN', 'ERROR'))} [{dice.hex(32)}] {words}",
                 )[kind]
             )

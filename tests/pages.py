@@ -136,4 +136,3 @@ def rewritten(text: str, changes: list[tuple[int, int, list[str]]]) -> str:
     for at, count, new in sorted(changes, reverse=True):
         lines[at - 1 : at - 1 + count] = new
     return "\n".join(lines)
-

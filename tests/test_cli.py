@@ -377,7 +377,8 @@ sys.exit(main({words!r}))
 @pytest.mark.parametrize("error", ["ImportError('no such\\nname')", "SyntaxError('broken')", "KeyError('x')"])
 @pytest.mark.parametrize(
     "line",
-    ["search checkout", "search --json checkout", "grep checkout", "find", "stores", "doctor", "explain checkout", "show 5eed", "completion zsh",
+    ["search checkout", "search --json checkout", "grep checkout", "find", "stores", "doctor", "explain checkout", "show 5eed",
+    "completion zsh",
      "search store:codex.history x"],
 )  # fmt: skip
 def test_an_agents_module_that_cannot_be_imported_is_one_line(line: str, error: str, outside: dict[str, str]) -> None:

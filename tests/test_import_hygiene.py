@@ -57,4 +57,14 @@ def test_help_and_version_load_no_engine(word: str, outside: dict[str, str]) -> 
 def test_importing_the_package_loads_only_itself(outside: dict[str, str]) -> None:
     code = "import sys; before = set(sys.modules); import deepgrep; print(sorted(set(sys.modules) - before))"
     out = subprocess.run([sys.executable, "-c", code], env=outside, capture_output=True, text=True, check=True).stdout
-    assert {name.partition(".")[0] for name in eval(out)} <= {"__future__", "collections", "deepgrep", "itertools", "keyword", "operator", "reprlib", "_collections", "_operator"}  # noqa: E501
+    assert {name.partition(".")[0] for name in eval(out)} <= {
+        "__future__",
+        "collections",
+        "deepgrep",
+        "itertools",
+        "keyword",
+        "operator",
+        "reprlib",
+        "_collections",
+        "_operator",
+    }

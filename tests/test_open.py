@@ -13,11 +13,11 @@ from deepgrep.engine import conversation
 from deepgrep.engine.conversation import Conversation, Window, opened
 from deepgrep.engine.plan import plan
 from deepgrep.engine.read import Whole
-from deepgrep.refs import ref
 from deepgrep.errors import NotFound
 from deepgrep.files import Unreadable
 from deepgrep.library import request
 from deepgrep.model import KINDS, Record
+from deepgrep.refs import ref
 from deepgrep.text import squash
 from homes import FIXTURES, SAMPLE, STORES, copied, jsonl, snapshot, write
 from ledger import Ledger

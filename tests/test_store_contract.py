@@ -24,11 +24,11 @@ from deepgrep import discovery, registry
 from deepgrep.engine import resolve
 from deepgrep.engine.plan import plan
 from deepgrep.engine.read import Task, read
-from deepgrep.refs import ref
 from deepgrep.library import events, search
 from deepgrep.model import SPEAKERS, Agent, Finished, Lines, Query, Reading, Record, Source, SourceFinished, Started
 from deepgrep.query.match import matcher
 from deepgrep.query.parse import parse
+from deepgrep.refs import ref
 from deepgrep.text import rfc3339
 from homes import FIXTURES, STORES, Manifest, copied, manifest, path_of, paths, snapshot
 from ledger import recording
@@ -152,7 +152,9 @@ def test_an_absent_agent_is_not_imported(own: Manifest, outside: dict[str, str])
     out = subprocess.run([sys.executable, "-c", code], env=outside, capture_output=True, text=True, check=True).stdout
     loaded = {name for name in re.findall(r"deepgrep\.stores\.(\w+)", out.splitlines()[-1]) if not name.startswith("_")}
     # Some agents live below another's folder: those whose folder is here may be loaded, and no other.
-    here = {e.id.replace("-", "_") for e in registry.ENTRIES if any((own.home / place).is_dir() for root in e.roots for place in root.places)}
+    here = {
+        e.id.replace("-", "_") for e in registry.ENTRIES if any((own.home / place).is_dir() for root in e.roots for place in root.places)
+    }
     assert own.agent.replace("-", "_") in loaded
     assert loaded <= here
 

@@ -142,9 +142,7 @@ _SHAPES: tuple[tuple[str, str, str], ...] = (
 
 _QUOTES = r"[\"'`\\\]]{0,3}"
 _SETS = r"\s{0,4}(?::=|=>|[:=])\s{0,4}"
-_ASSIGNED = (
-    rf"\w{{3,10}}[\w.-]{{0,20}}{_QUOTES}{_SETS}(?:\w{{0,4}}[\"'`\\]{{1,3}})?([A-Za-z0-9_+/=~.-]{{16,500}})(?![A-Za-z0-9_(\[])"
-)
+_ASSIGNED = rf"\w{{3,10}}[\w.-]{{0,20}}{_QUOTES}{_SETS}(?:\w{{0,4}}[\"'`\\]{{1,3}})?([A-Za-z0-9_+/=~.-]{{16,500}})(?![A-Za-z0-9_(\[])"
 RULES: tuple[Rule, ...] = (
     *(Rule(name, (literal,), re.compile(shape)) for name, literal, shape in _SHAPES),
     Rule(

@@ -63,7 +63,9 @@ def test_a_fork_whose_parent_did_not_go_on_is_the_copy(tmp_path: Path) -> None:
 
 
 def test_a_parent_that_went_on_first_is_the_original(tmp_path: Path) -> None:
-    home = claude(tmp_path, {A: [said(A, *ONE), said(A, "u4", 4, "sell the gulls")], B: [said(B, *ONE), said(B, "u3", 3, "name the gulls")]})
+    home = claude(
+        tmp_path, {A: [said(A, *ONE), said(A, "u4", 4, "sell the gulls")], B: [said(B, *ONE), said(B, "u3", 3, "name the gulls")]}
+    )
     assert shown(found(home)) == [("sell the gulls", A, (), 0), ("name the gulls", B, (), 0), ("count the gulls", B, (A,), 1)]
 
 
@@ -114,7 +116,14 @@ def test_both_branches_of_a_rewind_are_kept(tmp_path: Path) -> None:
 def test_a_compaction_repeats_nothing_and_its_summary_is_the_runtimes(tmp_path: Path) -> None:
     rows = [
         said(A, "u1", 1, "count the gulls"),
-        {"type": "system", "subtype": "compact_boundary", "uuid": "s1", "timestamp": stamp(2), "sessionId": A, "content": "Conversation compacted"},
+        {
+            "type": "system",
+            "subtype": "compact_boundary",
+            "uuid": "s1",
+            "timestamp": stamp(2),
+            "sessionId": A,
+            "content": "Conversation compacted",
+        },
         said(A, "u2", 2, "They were to count the gulls.", isCompactSummary=True),
         said(A, "u3", 3, "feed the gulls"),
     ]
@@ -141,7 +150,11 @@ def meta(thread: str, hour: float, at: float | None = None, **more: object) -> d
 
 
 def turn(turn_hour: float, hour: float) -> dict[str, object]:
-    return {"timestamp": stamp(hour), "type": "turn_context", "payload": {"turn_id": v7(BASE_MS + round(turn_hour * HOUR), 7), "cwd": "/src/dock"}}
+    return {
+        "timestamp": stamp(hour),
+        "type": "turn_context",
+        "payload": {"turn_id": v7(BASE_MS + round(turn_hour * HOUR), 7), "cwd": "/src/dock"},
+    }
 
 
 def message(hour: float, text: str, role: str = "user", **more: object) -> dict[str, object]:
@@ -184,7 +197,10 @@ def test_a_fork_without_its_parent_stands_for_the_prefix(tmp_path: Path) -> None
 
 
 def test_two_forks_of_a_parent_that_is_gone_are_one_prefix_under_the_first(tmp_path: Path) -> None:
-    forks = {G: fork(G, 4, [turn(4.5, 4.5), message(4.5, "sell the gulls")]), F: fork(F, 2, [turn(2.5, 2.5), message(2.5, "name the gulls")])}
+    forks = {
+        G: fork(G, 4, [turn(4.5, 4.5), message(4.5, "sell the gulls")]),
+        F: fork(F, 2, [turn(2.5, 2.5), message(2.5, "name the gulls")]),
+    }
     assert sorted(shown(found(codex(tmp_path, forks)))) == [
         ("count the gulls", F, (G,), 1), ("feed the gulls", F, (G,), 1), ("name the gulls", F, (), 0), ("sell the gulls", G, (), 0),
     ]  # fmt: skip
@@ -258,7 +274,8 @@ def test_copied_items_that_kept_their_ids_fold_too(tmp_path: Path) -> None:
 def test_a_fork_by_reference_holds_only_its_own_turns(tmp_path: Path) -> None:
     base = {"thread_id": P, "end_ordinal_exclusive": 45, "end_byte_offset": 900}
     compacted = {"timestamp": stamp(2.6), "type": "compacted", "payload": {
-        "message": "", "replacement_history": [message(0, "count the gulls")["payload"], message(0, "feed the gulls")["payload"]]}}  # fmt: skip
+        "message": "",
+        "replacement_history": [message(0, "count the gulls")["payload"], message(0, "feed the gulls")["payload"]]}}  # fmt: skip
     rows = [meta(F, 2, forked_from_id=P, history_base=base), turn(2.5, 2.5), message(2.5, "name the gulls"), compacted]
     answer = found(codex(tmp_path, {P: PARENT, F: rows}))
     assert shown(answer) == [("name the gulls", F, (), 0), ("feed the gulls", P, (), 0), ("count the gulls", P, (), 0)]

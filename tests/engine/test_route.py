@@ -15,8 +15,8 @@ import deepgrep.engine.search as engine
 from deepgrep import Answer, UsageError, events, search
 from deepgrep.files import OpenFile
 from deepgrep.model import Finished, Result
-from homes import jsonl, write
 from deepgrep.wire import summary
+from homes import jsonl, write
 from ledger import recording
 from pages import run
 
@@ -46,7 +46,8 @@ def claude_row(native: str, number: int, text: str = "mend the ferry", project: 
 def claude_lines(native: str, number: int, reply: str = "the ferry is mended", cwd: str = "/src/pier") -> list[dict[str, object]]:
     base = {"sessionId": native, "cwd": cwd}
     return [
-        {**base, "type": "user", "uuid": f"u{number}", "timestamp": stamp(number), "message": {"role": "user", "content": "mend the ferry"}},
+        {**base, "type": "user", "uuid": f"u{number}", "timestamp": stamp(number),
+         "message": {"role": "user", "content": "mend the ferry"}},
         {**base, "type": "assistant", "uuid": f"a{number}", "timestamp": stamp(number, 9),
          "message": {"role": "assistant", "content": [{"type": "text", "text": reply}]}},
     ]  # fmt: skip
@@ -63,7 +64,8 @@ def codex_row(native: object, number: int, text: str = "mend the ferry") -> dict
 def codex_lines(native: str, number: int, reply: str = "the ferry is mended", **header: object) -> list[dict[str, object]]:
     said = [("user", "input_text", "mend the ferry", 0), ("assistant", "output_text", reply, 9)]
     return [
-        {"timestamp": stamp(number), "type": "session_meta", "payload": {"id": native, "timestamp": stamp(number), "cwd": "/src/dock", **header}},
+        {"timestamp": stamp(number), "type": "session_meta",
+         "payload": {"id": native, "timestamp": stamp(number), "cwd": "/src/dock", **header}},
         *(
             {"timestamp": stamp(number, at), "type": "response_item",
              "payload": {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}}
@@ -332,7 +334,9 @@ def test_a_header_proves_within_the_first_mebibyte(tmp_path: Path, monkeypatch: 
     assert read[0] <= 1 << 20
 
 
-def test_proofs_read_a_mebibyte_at_most_and_only_where_a_name_carries_a_selected_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proofs_read_a_mebibyte_at_most_and_only_where_a_name_carries_a_selected_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read: dict[str, int] = {}
     original = OpenFile.start
 
@@ -413,8 +417,10 @@ def test_a_subagents_file_and_a_folder_of_that_name_are_no_transcript(tmp_path: 
 
 # --- ids ----------------------------------------------------------------------------------------------------------------
 
-NO_IDS = ["../../x", "../../../etc/passwd", "*", "?" * 8, "**/*", "projects", "subagents", "", "a" * 500, ".", "..", "/", "~", "-", "--help",
-          "aaaaaaaa-0000-4000-8000-00000000000\u0661", "aaaa\x00aaaa", "[a-z]" * 3, "C:\\Windows", "%2e%2e%2f%2e%2e", "aaaaaaaa\n"]  # fmt: skip
+NO_IDS = ["../../x", "../../../etc/passwd", "*", "?" * 8, "**/*", "projects", "subagents", "", "a" * 500, ".", "..", "/", "~", "-",
+          "--help",
+          "aaaaaaaa-0000-4000-8000-00000000000\u0661", "aaaa\x00aaaa",
+          "[a-z]" * 3, "C:\\Windows", "%2e%2e%2f%2e%2e", "aaaaaaaa\n"]  # fmt: skip
 
 
 @pytest.mark.parametrize("native", NO_IDS, ids=ascii)
@@ -619,7 +625,7 @@ def test_one_folder_beyond_the_budget_is_not_listed_to_its_end(tmp_path: Path, m
         def __init__(self, path: str) -> None:
             self.entries = original(path)
 
-        def __enter__(self) -> Counted:
+        def __enter__(self) -> Counted:  # noqa: PYI034
             return self
 
         def __exit__(self, *_: object) -> None:
@@ -660,7 +666,9 @@ def test_without_a_text_the_metadata_of_a_conversation_are_the_clue(tmp_path: Pa
     assert "no_positive_clue" not in ran.answer.summary.status.conditions
 
 
-@pytest.mark.parametrize("filters", [{"since": "2020-01-01"}, {"speaker": "agent"}, {"kind": "reply"}, {"model": "m"}, {"on": "2026-01-01"}])
+@pytest.mark.parametrize(
+    "filters", [{"since": "2020-01-01"}, {"speaker": "agent"}, {"kind": "reply"}, {"model": "m"}, {"on": "2026-01-01"}]
+)
 def test_what_can_differ_within_a_conversation_is_no_clue(tmp_path: Path, filters: dict[str, str]) -> None:
     ran = targeted(write(tmp_path / "home", many(10)), "", **filters)
     assert ran.counts["selected"] == 0
@@ -724,7 +732,7 @@ def test_no_id_and_no_path_of_what_was_not_read_is_told(tmp_path: Path) -> None:
     assert {name: counts[name] for name in OUTCOMES} == {
         "completed": 20, "ambiguous": 1, "stale": 1, "unreadable": 1, "unresolved": 2, "budget_exhausted": 0,
     }  # fmt: skip
-    closing = [event for event in made if isinstance(event, Finished)][0].summary
+    closing = next(event for event in made if isinstance(event, Finished)).summary
     assert str(tmp_path) not in repr([closing.diagnostics, closing.next_actions, closing.coverage])
     assert not any(isinstance(event, Result) and event.record.conversation_id in secret for event in made)
 
@@ -783,7 +791,7 @@ def test_targeted_results_are_a_part_of_exhaustive_results_in_the_same_order(
     original = os.scandir
 
     class Shuffled(list):  # type: ignore[type-arg]
-        def __enter__(self) -> Shuffled:
+        def __enter__(self) -> Shuffled:  # noqa: PYI034
             return self
 
         def __exit__(self, *_: object) -> None:

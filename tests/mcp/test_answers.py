@@ -208,7 +208,7 @@ def test_recent_lists_conversations_latest_first() -> None:
         assert isinstance(found, list)
         assert [one["ended"] for one in found] == sorted((one["ended"] for one in found), reverse=True)
         assert len({one["conversation_id"] for one in found}) == len(found)
-        shop = (await answer(client, "recent", project="shop", limit=1))
+        shop = await answer(client, "recent", project="shop", limit=1)
         assert [one["project"] for one in shop["conversations"]] == ["shop"]  # type: ignore[union-attr]
         assert shop["more"] == 1
         await answer(client, "read", ref=found[0]["ref"])
@@ -319,7 +319,7 @@ def test_what_this_program_printed_is_an_echo_in_every_form(capsys: pytest.Captu
     outputs.append(capsys.readouterr().out)
     for out in outputs:
         assert is_echo(tool_record(out)), out[:200]
-        assert is_echo(tool_record(json.dumps([{"type": "text", "text": out}])) ) or "\n" in out
+        assert is_echo(tool_record(json.dumps([{"type": "text", "text": out}]))) or "\n" in out
         assert not is_echo(tool_record(out, speaker="person", kind="prompt"))
         assert not is_echo(tool_record(out, speaker="agent", kind="reply"))
 

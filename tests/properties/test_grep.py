@@ -55,10 +55,9 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 patterns = st.recursive(atoms, _larger, max_leaves=6)
 # Not both: two forms of output; -C with -A or -B, where ripgrep 13 forgets the other side; -v with what prints matches.
 APART = ({"-c", "--vimgrep"}, {"-C2", "-A1"}, {"-C2", "-B1"}, {"-v", "-o"}, {"-v", "--vimgrep"}, {"-v", "--column"}, {"-m1", "-m2"})
-SHOWN = st.lists(st.sampled_from(("-n", "--column", "-c", "-o", "--vimgrep", "-v", "-A1", "-B1", "-C2", "-m1", "-m2")),
-    max_size=3, unique=True).filter(
-    lambda flags: not any(both <= {*flags} for both in APART)
-)
+SHOWN = st.lists(
+    st.sampled_from(("-n", "--column", "-c", "-o", "--vimgrep", "-v", "-A1", "-B1", "-C2", "-m1", "-m2")), max_size=3, unique=True
+).filter(lambda flags: not any(both <= {*flags} for both in APART))
 HOW = st.lists(st.sampled_from(("-i", "-s", "-S", "-w", "-x")), max_size=2, unique=True)
 
 
@@ -148,8 +147,11 @@ def test_a_word_boundary_knows_letters_outside_ascii(tmp_path: Path, pattern: st
 
 @needs_rg
 @FEW
-@given(st.sampled_from(("foo", "[ab]", "é", r"\w+", "漢")), st.lists(texts, min_size=1, max_size=3), st.sampled_from(([], ["-C1"],
-    ["-v"], ["-m1"])))
+@given(
+    st.sampled_from(("foo", "[ab]", "é", r"\w+", "漢")),
+    st.lists(texts, min_size=1, max_size=3),
+    st.sampled_from(([], ["-C1"], ["-v"], ["-m1"])),
+)
 def test_json_events_are_ripgreps(tmp_path: Path, pattern: str, said: list[str], flags: list[str]) -> None:
     folder = laid(tmp_path / "x", said)
     words = ["--json", *flags, "-e", pattern]
@@ -170,8 +172,9 @@ def facts(out: str) -> Iterator[object]:
 
 
 @needs_rg
-@pytest.mark.parametrize("flags", [["-l"], ["-c"], ["-n"], ["-0"], ["-l0"], ["-c0"], ["-I"], ["--heading", "-n"],
-    ["--color=always", "-n"], ["-co"]])
+@pytest.mark.parametrize(
+    "flags", [["-l"], ["-c"], ["-n"], ["-0"], ["-l0"], ["-c0"], ["-I"], ["--heading", "-n"], ["--color=always", "-n"], ["-co"]]
+)
 def test_forms_of_output_are_ripgreps(tmp_path: Path, flags: list[str]) -> None:
     said = ["a foo\nand foo foo\n", "nothing", "foo\n\n\nfoo\n\nfoo"]
     folder = laid(tmp_path / "x", said)

@@ -22,8 +22,11 @@ from homes import SAMPLE, jsonl, write
 from nasty import occurs
 
 quick = settings(
-    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=(HealthCheck.function_scoped_fixture,
-    HealthCheck.too_slow)
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=(HealthCheck.function_scoped_fixture, HealthCheck.too_slow),
 )
 
 # --- what must stay text --------------------------------------------------------------------------------------------
@@ -60,8 +63,9 @@ def test_it_stays_text_inside_a_group(text: str) -> None:
 def test_a_line_of_a_stack_trace_is_its_words() -> None:
     tree = parse(['File "/x/y.py", line 3, in <module>']).tree
     assert tree == All(tuple(map(Term, ("File", "/x/y.py", ",", "line", "3,", "in", "<module>"))))
-    assert parse(["at Foo.bar (Foo.java:12) [app.jar:1.2]"]).tree == All(tuple(map(Term, ("at", "Foo.bar", "Foo.java:12",
-    "[app.jar:1.2]"))))
+    assert parse(["at Foo.bar (Foo.java:12) [app.jar:1.2]"]).tree == All(
+        tuple(map(Term, ("at", "Foo.bar", "Foo.java:12", "[app.jar:1.2]")))
+    )
 
 
 # --- what is language -----------------------------------------------------------------------------------------------
@@ -195,16 +199,19 @@ terms = st.one_of(
     "a b\\", '\\"', "(a", "a)", "agnet:x")),
     st.text(min_size=1, max_size=8).filter(lambda text: bool(text.strip())),
 ).map(Term)  # fmt: skip
-values = st.one_of(st.sampled_from(("shop", "a b", 'x"y', "a\\", "a b\\", "(x)", "//server/x", ":x", "*x*", "?", "C:\\x", "~/x",
-    "[x", "OR")), st.text(min_size=1, max_size=6))
+values = st.one_of(
+    st.sampled_from(("shop", "a b", 'x"y', "a\\", "a b\\", "(x)", "//server/x", ":x", "*x*", "?", "C:\\x", "~/x", "[x", "OR")),
+    st.text(min_size=1, max_size=6),
+)
 fields = st.one_of(
-    st.tuples(st.sampled_from(("project", "title", "cwd", "path", "branch", "tool", "model")),
-    values.filter(lambda v: bool(v.strip()) and v != "*")).map(
-        lambda both: Field(both[0], both[1], shown=both[1])
-    ),
+    st.tuples(
+        st.sampled_from(("project", "title", "cwd", "path", "branch", "tool", "model")),
+        values.filter(lambda v: bool(v.strip()) and v != "*"),
+    ).map(lambda both: Field(both[0], both[1], shown=both[1])),
     st.sampled_from(("agent", "title", "since")).map(lambda name: Field(name, shown="*")),
-    st.sampled_from(("timestamp:>2026-01-01", "on:2026-01-03", "timestamp:[2026-01-01 TO *]",
-    'timestamp:"2026-01-01 09:00"')).map(lambda text: parse([text]).tree),
+    st.sampled_from(("timestamp:>2026-01-01", "on:2026-01-03", "timestamp:[2026-01-01 TO *]", 'timestamp:"2026-01-01 09:00"')).map(
+        lambda text: parse([text]).tree
+    ),
 )
 
 
@@ -317,8 +324,7 @@ def found(home: Path, *texts: str, **options: object) -> list[object]:
 
 @quick
 @given(st.lists(said, min_size=1, max_size=8), queries)
-def test_no_effort_loses_a_record_that_the_whole_query_admits(tmp_path_factory: pytest.TempPathFactory, rows: list,
-    text: str) -> None:  # type: ignore[type-arg]
+def test_no_effort_loses_a_record_that_the_whole_query_admits(tmp_path_factory: pytest.TempPathFactory, rows: list, text: str) -> None:  # type: ignore[type-arg]
     home = home_of(rows, tmp_path_factory.mktemp("home"))
     tree = request([text]).tree
     everything = found(home, agent=("codex", "claude"), effort="exhaustive", scope="all")

@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from deepgrep.query import dates
-from deepgrep.query.dates import day_of, end_of, start_of
 from deepgrep.engine.resolve import query as request
 from deepgrep.errors import UsageError
+from deepgrep.query import dates
+from deepgrep.query.dates import day_of, end_of, start_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Zones with whole and odd offsets, and days on which clocks change: at night, at midnight, by half an hour.

@@ -183,5 +183,3 @@ def _json(one: Found, home: str) -> dict[str, object]:
         "path": shown(source.path, home), "agent": source.agent, "store": source.store, "role": source.role, "size": source.size,
         "changed": rfc3339(source.mtime_ns // 1000), "unsupported": one.unsupported,
     }  # fmt: skip
-
-

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from ..render.style import When
 
 # Controls of every search, by their long flags: short ones mean here what they mean to ripgrep.
-_SHARED = tuple(
-    option._replace(flags=option.flags[-1:]) for option in SEARCH if option.field not in ("literal", "any", "order", "context")
-)
+_SHARED = tuple(option._replace(flags=option.flags[-1:]) for option in SEARCH if option.field not in ("literal", "any", "order", "context"))
 _CUT_ON_TERMINAL = 500  # characters of a line: one line of a tool's output may be a megabyte
 
 

@@ -63,9 +63,7 @@ def _show(words: Sequence[str]) -> int:
         raise UsageError(f"unknown format {form!r}; choose from {', '.join(FORMATS)}")
     if options.limit == 0 or options.first == 0:
         raise UsageError("--from and --limit count from 1")
-    wanted = Window(
-        limit=options.limit, speakers=choices("speaker", options.speaker, SPEAKERS), kinds=choices("kind", options.kind, KINDS)
-    )
+    wanted = Window(limit=options.limit, speakers=choices("speaker", options.speaker, SPEAKERS), kinds=choices("kind", options.kind, KINDS))
     where = machine(options.home, options.project_root)
     found, named = opened(options.name, where)
     passage = found.window(_placed(wanted, options, found))

@@ -52,7 +52,11 @@ class Stage(NamedTuple):
 
 
 def checkup(
-    machine: Machine, agent_ids: Iterable[str] = (), *, driver: Driver = INLINE, cancelled: Callable[[], bool] = lambda: False,
+    machine: Machine,
+    agent_ids: Iterable[str] = (),
+    *,
+    driver: Driver = INLINE,
+    cancelled: Callable[[], bool] = lambda: False,
     watch: Callable[[Stage], None] = lambda stage: None,
 ) -> Iterator[StoreHealth]:
     """The health of every store that has a file here, in the order of the registry. Ends early, with what was read, when cancelled."""

@@ -405,9 +405,7 @@ class _Work:
     def _is_tail(self, window: Window) -> bool:
         return window.buffer[window.end - 1] != 0x0A
 
-    def _wanted(
-        self, window: Window, reader: Lines, found: Probe | None, head: int
-    ) -> Iterator[tuple[tuple[int, int], bool, bool]]:
+    def _wanted(self, window: Window, reader: Lines, found: Probe | None, head: int) -> Iterator[tuple[tuple[int, int], bool, bool]]:
         """The lines of a window to parse: (span, candidate, context)."""
         buffer, end = window.buffer, window.end
         context: dict[int, int] = {}

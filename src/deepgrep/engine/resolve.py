@@ -121,7 +121,21 @@ def query(
         raise UsageError("--conversation-limit bounds what targeted effort may open: add --deep, or leave it out")
     applied = _choice("order", order, ORDERS) if order is not None else "relevance" if terms(tree) else "newest"
     return Query(
-        texts, literal, any, asked, wanted, given, applied, limit, filters, dedupe, context, conversation_limit, tree, warnings, echoes  # type: ignore[arg-type]
+        texts,
+        literal,
+        any,
+        asked,
+        wanted,
+        given,
+        applied,
+        limit,
+        filters,
+        dedupe,
+        context,
+        conversation_limit,
+        tree,
+        warnings,
+        echoes,  # type: ignore[arg-type]
     )
 
 

@@ -227,7 +227,7 @@ class _Looking:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             how = "name one by its path, or by a ref of it" if exact else "write more of the id"
             raise NotFound(f"{len(names)} conversations begin with {self.text}: {how}: {', '.join(names[:_SHOWN])}{more}")
-        ((_, native), sources), = found.items()
+        (((_, native), sources),) = found.items()
         bodies = [source for source in sources if source.role == "transcript"]
         if len(bodies) > 1 and len({source.store for source in bodies}) < len(bodies):
             raise NotFound(_several_files(native, bodies, machine))

@@ -143,9 +143,7 @@ def read(given: Mapping[str, Any], setting: Setting, call: Call) -> Json:
         raise UsageError(_not_found(error, given["ref"])) from None
     number, offset = _start(given)
     around = given["around"] if found.hit is not None and not number else None
-    wanted = Window(
-        around=around, first=number or 1, limit=given["limit"], speakers=tuple(given["speaker"]), kinds=tuple(given["kind"])
-    )
+    wanted = Window(around=around, first=number or 1, limit=given["limit"], speakers=tuple(given["speaker"]), kinds=tuple(given["kind"]))
     passage = found.window(wanted)
     entries = [_piece(entry, setting) for entry in passage.entries]
     if offset and entries and entries[0].number == number:

@@ -120,9 +120,7 @@ def cut(text: str, limit_bytes: int) -> str:
     return text[:low]
 
 
-def fitted(
-    entries: Iterable[tuple[Json, int]], total: int, build: Callable[[Sequence[Json], int, int], Json], max_tokens: int
-) -> Json:
+def fitted(entries: Iterable[tuple[Json, int]], total: int, build: Callable[[Sequence[Json], int, int], Json], max_tokens: int) -> Json:
     """The longest answer of leading entries that fits. `build` makes it of entries, how many are left out, and their redactions.
 
     Entries come with the number of secrets masked in them; they are made one by one, and none beyond what fits.

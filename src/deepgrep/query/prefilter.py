@@ -18,7 +18,7 @@ from ..typed import NamedTuple
 
 # Characters that JSON or a reader may spell otherwise: a run is cut at them. U+FFFD stands for bytes that were none; U+03A2 is no
 # character, and stringzilla 5.3.2 does not find it.
-_CUT = re.compile("[\\s\"\\\\/\x00-\x1f\x7f-\x9f\u03a2\ufffd\ud800-\udfff]+")
+_CUT = re.compile('[\\s"\\\\/\x00-\x1f\x7f-\x9f\u03a2\ufffd\ud800-\udfff]+')
 # ASCII characters that composing makes from others: Greek question mark, Greek varia.
 _FROM_COMPOSING = frozenset(";`")
 # Characters outside ASCII that fold to an ASCII letter: Kelvin sign, long s.
