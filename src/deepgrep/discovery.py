@@ -389,6 +389,9 @@ def _without_twins(files: list[_Found], stores: Mapping[str, Store]) -> tuple[li
 
 
 def _beside(better: _Found, lesser: _Found) -> _Found:
+    """The better spelling, which knows of the lesser one where that is its compressed copy. A shortened log is no copy."""
+    if not lesser.source.path.startswith(f"{better.source.path}."):
+        return better
     return better._replace(source=better.source._replace(twin=lesser.source.path))
 
 

@@ -74,7 +74,7 @@ class Source(NamedTuple):
     mtime_ns: int
     stem: str = ""  # file name without any known ending: what many agents make from the conversation's id
     root: str = ""  # the agent's root folder
-    twin: str = ""  # a lesser spelling of the same file, to read where this one turns out to be cut off
+    twin: str = ""  # a compressed copy of the same file, to read where this one turns out to be cut off
 
 
 class Record(NamedTuple):
@@ -369,7 +369,7 @@ NOTHING = Any(())
 
 
 class Query(NamedTuple):
-    """The one request type: what to find and under which controls. Made by `engine.resolve.request`."""
+    """The one request type: what to find and under which controls. Made by `engine.resolve.query`."""
 
     texts: tuple[str, ...]  # as given
     literal: bool
@@ -426,8 +426,6 @@ class Result(NamedTuple):
     def score(self) -> int | None:
         """The relevance, 0 to 115, or None under an order that needs none."""
         return None if self.score_parts is None else self.score_parts.total
-
-
 
 
 class LetGo(NamedTuple):

@@ -127,7 +127,7 @@ def query(
         asked,
         wanted,
         given,
-        applied,
+        applied,  # type: ignore[arg-type]
         limit,
         filters,
         dedupe,
@@ -135,7 +135,7 @@ def query(
         conversation_limit,
         tree,
         warnings,
-        echoes,  # type: ignore[arg-type]
+        echoes,
     )
 
 

@@ -20,11 +20,12 @@ Who spoke. Most rows of `type: user` are not the person's: tool results, compact
 notifications, messages of other agents, briefs of subagents. A row is a person's prompt only where none of these marks is on it.
 One message may hold several: a tool result that quotes the words of a refusal, or a reminder put before a prompt. Slash commands
 (`<command-name>`), bang commands (`<bash-input>`), memory notes (`<user-memory-input>`) and marked pastes (`<pasted_content>`)
-are given as they were typed.
+are given as they were typed. Reminders at the start or at the end of a text and a command's output at its start are cut off it.
 
 What cannot be known: prompts of headless runs (`claude -p`, SDK) are in no history. Transcripts are deleted after 30 days by default,
 so many history rows name none. `/clear` starts a new session without a link. A `summary` row may title another session that the same
-file continues. A tool's output does not name its tool. Encrypted reasoning is not text. Images and PDFs are not read.
+file continues. A tool's output does not name its tool; where it was shortened for the model, only what the model saw is searched, not
+the longer `toolUseResult` beside it. Encrypted reasoning is not text. Images and PDFs are not read.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ _RESULT_FIELDS = ("stdout", "stderr", "content", "result", "output")
 
 
 def _beside(result: object) -> str:
-    """The output that a row keeps beside an empty tool result."""
+    """The output that a row keeps beside a tool result without text: an empty one, or one of images."""
     if isinstance(result, str):
         return result
     value = mapping(result) or {}
@@ -182,7 +183,9 @@ def _beside(result: object) -> str:
 
 
 def _tool_result(block: dict[str, object], row: _Row) -> _Saying:
-    text = joined(block.get("content")) or ("" if block.get("content") else _beside(row.value.get("toolUseResult")))
+    """What the model was shown. What the row keeps beside it, often at greater length, is read only where that gives no text."""
+    text = joined(block.get("content"))
+    text = text if text.strip() else _beside(row.value.get("toolUseResult"))
     yield Said("tool", "tool_result", text)
     refusal = _REFUSAL.match(text) if block.get("is_error") is True else None
     if refusal:
@@ -470,6 +473,7 @@ def _is_line(value: dict[str, object]) -> bool:
 
 
 # --- the database of old ------------------------------------------------------------------------------------------
+
 
 def _old_store(database: Database, wanted: Wanted, source: Source) -> Decoded:
     for line in lines(database, wanted, source):

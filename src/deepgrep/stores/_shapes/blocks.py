@@ -48,10 +48,12 @@ BLOBS = ("image", "document")  # blocks that hold no text of their own; a tuple:
 
 
 def blocks(content: object) -> list[object] | None:
-    """A message's content as a list of blocks: a bare string is one block of text."""
+    """A message's content as a list of blocks: a bare string, alone or among them, is one block of text."""
     if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return content if isinstance(content, list) else None
+        content = [content]
+    if not isinstance(content, list):
+        return None
+    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
 
 
 def block_text(block: object) -> str:

@@ -24,12 +24,14 @@ class Said(NamedTuple):
 
 
 _TAG = re.compile(r"[\s\ufeff]*<([a-z][a-z_-]*)(?: [^<>\n]*)?>")
-# Put before a prompt by the program or an IDE, in the same text; the rest is the person's.
+# Put before a prompt by the program or an IDE, in the same text, reminders also behind it; the rest is the person's.
 _CUT_TAGS = frozenset({"system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics"})
+_REMINDER = re.compile(r"<(/?)system-reminder(?: [^<>\n]*)?>")
 _COMMAND_TAGS = frozenset({"command-name", "command-message", "command-args", "command-contents", "skill-format"})
-_NOTICE_TAGS = frozenset(
-    {"local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-stdout", "bash-stderr", "task-notification"}
-)
+# What a command printed; a prompt may follow in the same text.
+_OUTPUT_TAGS = frozenset({"local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-stdout", "bash-stderr"})
+_NOTICE_TAGS = _OUTPUT_TAGS | {"task-notification"}
+_MOST_RUNS = 64  # of envelopes of one sort before a prompt; real ones hold up to two, and each may cost a look at all that follows
 _TYPED_TAGS: tuple[tuple[str, str, str], ...] = (("bash-input", "!", "command"), ("user-memory-input", "#", "prompt"))
 _TRAILERS = ("Full transcript available at: ", "Read the output file to retrieve the result: ")  # lines after a notification
 # Sentences that the program writes under a user role, each from the start of the message.
@@ -52,17 +54,49 @@ def command_or_prompt(text: str) -> str:
     return "command" if _COMMAND.match(text) else "prompt"
 
 
-def _lead(text: str, tags: frozenset[str]) -> tuple[dict[str, str], str]:
-    """The bodies of the envelopes that the text starts with, and what follows them. Linear in the text."""
+def _lead(text: str, tags: frozenset[str], at: int = 0) -> tuple[dict[str, str], int]:
+    """The bodies of the envelopes that the text has from here on, and where what follows them starts."""
     bodies: dict[str, str] = {}
-    at = 0
+    counting = True  # until an envelope quotes tags that do not pair; so this stays linear in the text
     while (found := _TAG.match(text, at)) and found[1] in tags:
-        end = text.find(f"</{found[1]}>", found.end())
+        closing = f"</{found[1]}>"
+        end = _paired(text, found[1], found.end()) if counting else -1
+        if end < 0:
+            counting = False
+            end = text.find(closing, found.end())
         if end < 0:
             break
         bodies.setdefault(found[1], text[found.end() : end])
-        at = end + len(found[1]) + 3
-    return bodies, text[at:]
+        at = end + len(closing)
+    return bodies, at
+
+
+def _paired(text: str, name: str, at: int) -> int:
+    """Where the end stands of the envelope whose inside starts here: nested ones are counted. -1 where they do not pair."""
+    depth = 1
+    for tag in re.compile(rf"<(?:(/){re.escape(name)}|{re.escape(name)}(?: [^<>\n]*)?)>").finditer(text, at):
+        depth += -1 if tag[1] else 1
+        if not depth:
+            return tag.start()
+    return -1
+
+
+def _tail(text: str) -> int:
+    """Where the reminders start that close the text, each on a line of its own or after white space; its length if there is none."""
+    cut, depth, end = len(text), 0, len(text.rstrip())
+    if not text.endswith("</system-reminder>", 0, end):
+        return cut
+    for tag in reversed([*_REMINDER.finditer(text)]):
+        if not depth and (not tag[1] or tag.end() != end):
+            break  # words between the reminders
+        depth += 1 if tag[1] else -1
+        if not depth:
+            if not text[max(0, tag.start() - 1) : tag.start()].isspace():
+                break
+            cut = end = tag.start()
+            while end and text[end - 1].isspace():
+                end -= 1
+    return cut
 
 
 def _unmarked(text: str) -> str:
@@ -88,25 +122,25 @@ def _spaced(pieces: Iterable[str]) -> str:
 
 
 def _command(text: str) -> Said | None:
-    bodies, rest = _lead(text, _COMMAND_TAGS)
+    bodies, end = _lead(text, _COMMAND_TAGS)
     name = bodies.get("command-name", "").strip()
-    if not name or rest.strip():
+    if not name or text[end:].strip():
         return None
     return Said("person", "command", f"/{name.removeprefix('/')} {bodies.get('command-args', '').strip()}".rstrip())
 
 
 def _typed(text: str) -> Said | None:
     for tag, mark, kind in _TYPED_TAGS:
-        bodies, rest = _lead(text, frozenset({tag}))
-        if bodies and not rest.strip():
+        bodies, end = _lead(text, frozenset({tag}))
+        if bodies and not text[end:].strip():
             return Said("person", kind, mark + bodies[tag])
     return None
 
 
 def _notice(text: str) -> Said | None:
-    bodies, rest = _lead(text, _NOTICE_TAGS)
+    bodies, end = _lead(text, _NOTICE_TAGS)
     trailers = _TRAILERS if "task-notification" in bodies else ()
-    over = all(not line.strip() or line.startswith(trailers) for line in rest.split("\n"))
+    over = all(not line.strip() or line.startswith(trailers) for line in text[end:].split("\n"))
     return Said("runtime", "notice", text) if bodies and over else None
 
 
@@ -118,12 +152,29 @@ def _sentence(text: str) -> Said | None:
 _FORMS: tuple[Callable[[str], Said | None], ...] = (_command, _typed, _notice, _sentence)
 
 
-def utterances(text: str) -> Iterator[Said]:
-    """What a text under a user role holds: envelopes put before it, then the person's words, a command, or the program's."""
-    bodies, rest = _lead(text, _CUT_TAGS)
+def _run(text: str, at: int) -> tuple[str, int] | None:
+    """The kind and the end of the envelopes of one sort that stand here before something else."""
+    bodies, end = _lead(text, _CUT_TAGS, at)
     if bodies:
-        yield Said("runtime", "context", text[: len(text) - len(rest)])
-        text = rest.strip()
-    if text.strip():
-        whole = next((said for form in _FORMS if (said := form(text))), None)
-        yield whole or Said("person", command_or_prompt(text), _unmarked(text))
+        return "context", end
+    bodies, end = _lead(text, _OUTPUT_TAGS, at)
+    return ("notice", end) if bodies and not _notice(text[at:]) else None
+
+
+def utterances(text: str) -> Iterator[Said]:
+    """What a text under a user role holds: envelopes before it, then the person's words, a command, or the program's, then reminders."""
+    at = 0
+    for _ in range(_MOST_RUNS):
+        run = _run(text, at)
+        if run is None:
+            break
+        yield Said("runtime", run[0], text[at : run[1]].strip() if at else text[: run[1]])
+        at = run[1]
+    rest = text[at:].strip() if at else text
+    cut = _tail(rest)
+    own = rest if cut == len(rest) else rest[:cut].strip()
+    if own.strip():
+        whole = next((said for form in _FORMS if (said := form(own))), None)
+        yield whole or Said("person", command_or_prompt(own), _unmarked(own))
+    if cut < len(rest):
+        yield Said("runtime", "context", rest[cut:])

@@ -49,6 +49,7 @@ _MOST_FRAGMENTS = 64  # in one text; real ones hold up to three, and each costs 
 _NOTICES = ("turn_aborted", "subagent_notification", "user_shell_command_output")
 IMAGE_MARK = re.compile(r"\s*(?:<image\b[^<>]*>|</image>)\s*")  # stand around an input_image block
 _REQUEST = "## My request for Codex:"
+_BLANK = re.compile(r"[\s\ufeff]*")  # a byte order mark stands where a text came out of a file
 
 
 class Cut(NamedTuple):
@@ -65,17 +66,24 @@ def cuts(text: str, channel: int) -> Iterator[Cut]:
     """A text under the user's role, cut into what Codex injected and what was typed after it."""
     rest = text
     for _ in range(_MOST_FRAGMENTS):
-        found = _fragment(rest.lstrip())
+        opened = _opened(rest)
+        found = _fragment(opened)
         if not found:
             break
-        rest = rest.lstrip()
+        rest = opened
         name, end = found
         if end is None:
             yield Cut(Said("runtime", "context", rest, channel), "opening")
             return
         yield from (Cut(piece, "marked") for piece in _injected(name, rest[:end], channel))
-        rest = rest[end:].lstrip()
+        rest = _opened(rest[end:])
     yield from _unmarked(rest, channel)
+
+
+def _opened(text: str) -> str:
+    """The text from its first visible character."""
+    blank = _BLANK.match(text)
+    return text[blank.end() :] if blank else text
 
 
 def _unmarked(text: str, channel: int) -> Iterator[Cut]:
@@ -131,7 +139,7 @@ def _shell(text: str, channel: int) -> Iterator[Said]:
 
 def ide(text: str) -> tuple[str, str]:
     """The editor's preface and the request after it. Without a heading at its start the text only talks of the marker."""
-    at = f"\n{text}".rfind(f"\n{_REQUEST}") if text.lstrip().startswith("#") else -1
+    at = f"\n{text}".rfind(f"\n{_REQUEST}") if _opened(text).startswith("#") else -1
     if at < 0:
         return "", text
     end = at + len(_REQUEST)

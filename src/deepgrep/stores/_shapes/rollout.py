@@ -113,21 +113,86 @@ def _readable(value: object) -> str:
         return ""
 
 
+_AGAIN = ("structuredContent", "structured_content")  # the same output as data
+# What a tool's output is wrapped in, and what may stand beside it there. With anything else beside it an object is the output itself.
+_WRAPPERS: Mapping[str, frozenset[str]] = {
+    "output": frozenset({"metadata"}),
+    "content": frozenset({"success", "isError", "is_error", *_AGAIN, "_meta", "meta"}),
+    "Ok": frozenset(),
+    "Err": frozenset(),
+    "message": frozenset(),
+}
+_MEASURES = frozenset({"exit_code", "duration_seconds"})
+_TEXT_TYPES = ("text", "input_text", "output_text")
+_WORDLESS = frozenset({"image", "input_image", "audio", "input_audio", "encrypted_content"})
+
+
 def _output(value: object) -> str:
-    """A tool's output: a string, a block list, an object with one of them, or any of these as JSON in a string."""
-    if isinstance(value, str):
-        return _structured(_inner(value)) or value
-    return _structured(value)
+    """A tool's output. A string is the output, be it JSON or not, unless it is exactly what Codex itself wraps one in."""
+    if not isinstance(value, str):
+        return _structured(value)
+    text = _unwrapped(value)
+    return value if text is None else text
+
+
+def _unwrapped(text: str) -> str | None:
+    """The output in `{"output": …, "metadata": …}`, or the texts of an MCP tool's blocks; None where the string is no such wrapper."""
+    inner = _inner(text) if '"metadata"' in text or '"type"' in text else None
+    if isinstance(inner, dict):
+        ours = inner.keys() == {"output", "metadata"} and isinstance(inner["output"], str) and _is_measured(inner["metadata"])
+        return _structured(inner) or None if ours else None
+    return _structured(inner) if isinstance(inner, list) and inner and all(map(_is_known, inner)) else None
+
+
+def _is_known(block: object) -> bool:
+    """Is this a block of text or an image as MCP writes them, with nothing else in it?"""
+    if not isinstance(block, dict) or "type" not in block:
+        return False
+    return _is_text(block) or (block["type"] == "image" and block.keys() <= {"type", "data", "mimeType"})
 
 
 def _structured(value: object, depth: int = 4) -> str:
+    """An output that is no string: the texts of its blocks, and all fields of whatever is no block."""
     if isinstance(value, list):
-        return "\n".join(_texts(value))
+        return "\n".join(text for text in map(_block_text, value) if text.strip())
     inner = _object(value)
-    for key in ("output", "content", "Ok", "Err", "message"):
-        if (found := inner.get(key)) and depth:
-            return found if isinstance(found, str) else _structured(found, depth - 1)
-    return ""
+    key = next((key for key, beside in _WRAPPERS.items() if key in inner and inner.keys() <= {key, *beside}), None)
+    if key is None or not depth or not all(_is_mere_mark(name, inner[name]) for name in inner if name != key):
+        return "" if value is None else plain(value)
+    found = inner[key]
+    text = found if isinstance(found, str) else _structured(found, depth - 1)
+    again = [inner[name] for name in _AGAIN if inner.get(name)]
+    return "\n".join(filter(None, [text, *(plain(other) for other in again if other != _inner(text))]))
+
+
+def _is_mere_mark(name: str, value: object) -> bool:
+    """Does this field of a wrapper hold no words of its own?"""
+    if name in _AGAIN or value is None or isinstance(value, bool):
+        return True
+    return value in ({}, []) or (name == "metadata" and _is_measured(value))
+
+
+def _is_measured(metadata: object) -> bool:
+    """Is this what Codex notes beside an output: its exit code and how long it took?"""
+    if not isinstance(metadata, dict) or not metadata.keys() <= _MEASURES:
+        return False
+    return not any(isinstance(value, (str, list, dict)) for value in metadata.values())
+
+
+def _is_text(block: Json) -> bool:
+    """Is this a block that holds a text and nothing else?"""
+    known = block.get("type", "text") in _TEXT_TYPES and isinstance(block.get("text"), str)
+    return known and not any(block[name] for name in block.keys() - {"type", "text"})
+
+
+def _block_text(block: object) -> str:
+    """The text of a block, nothing for an image, all fields of a block that is not known."""
+    if isinstance(block, dict):
+        if _is_text(block):
+            return _word(block, "text")
+        if _word(block, "type") in _WORDLESS:
+            return ""
+    return plain(block)
 
 
 # --- what stands under the user's role ----------------------------------------------------------------------------
@@ -388,7 +453,14 @@ def _twins(near: Near, call_id: str) -> Iterator[str]:
     for value in chain(near.after(_TWINS), near.before(_TWINS)) if call_id else ():
         inner = _object(value.get("payload"))
         if value.get("type") == "response_item" and call_id in (inner.get("call_id"), inner.get("id")):
-            yield _output(inner.get("output"))
+            yield _spellings(inner.get("output"))
+
+
+def _spellings(output: object) -> str:
+    """An output as its record gives it, and below it what is inside where it is JSON in a string: an event tells that without the JSON."""
+    text = _output(output)
+    inner = _structured(_inner(text)) if isinstance(output, str) else ""
+    return f"{text}\n{inner}" if inner else text
 
 
 def _command(inner: Json, entry: _Entry, call_id: str) -> Iterator[Said]:
