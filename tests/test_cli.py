@@ -315,6 +315,14 @@ def test_a_closed_standard_error_or_input_changes_no_answer(outside: dict[str, s
         assert re.sub(r'_s":[^,}]*', "", ran.stdout) == re.sub(r'_s":[^,}]*', "", usual.stdout)
 
 
+def test_a_server_that_cannot_answer_is_no_crash(outside: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    (tmp_path / "asked").write_text(jsonl({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked}))
+    ran = in_shell(outside, f"mcp <{shlex.quote(str(tmp_path / 'asked'))} >&-")
+    assert (ran.returncode, ran.stderr) == (2, "deepgrep: the answer could not be written: Bad file descriptor\n")
+
+
 def test_what_needs_no_output_needs_no_standard_output(outside: dict[str, str]) -> None:
     assert in_shell(outside, "grep -q checkout >&-").returncode == 0
 

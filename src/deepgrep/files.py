@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         def seek(self, offset: int, /) -> int: ...
         def close(self) -> None: ...
 
+
 WINDOW = 1 << 20  # bytes; the fastest of 64 KiB to 4 MiB measured with the probe
 LINE_CAP = 64 << 20  # bytes; what lies beyond is passed over and counted
 DOCUMENT_CAP = 256 << 20  # bytes of one whole-file JSON or text source

@@ -32,18 +32,20 @@ def machine(home: str | os.PathLike[str] | None = None, project_roots: Iterable[
 
     Agents' files in projects are looked for around the working directory, in another home only if it lies there, and in `project_roots`.
     """
-    projects = tuple(_folder(root, "--project-root names a folder of a project") for root in project_roots)
+    projects = tuple(_folder(root, "--project-root", "a folder of a project") for root in project_roots)
     if home is None:
         own = os.path.expanduser("~")
         return Machine(own, os.environ, (*projects, *_at_hand(own, anywhere=True)))
-    path = _folder(home, "--home names a folder to read as if it were a home")
+    path = _folder(home, "--home", "a folder to read as if it were a home")
     return Machine(path, {}, (*projects, *_at_hand(path, anywhere=False)))
 
 
-def _folder(given: str | os.PathLike[str], what: str) -> str:
+def _folder(given: str | os.PathLike[str], flag: str, what: str) -> str:
+    if not os.fspath(given):
+        raise UsageError(f"{flag} is empty: name {what}, or leave the flag out")
     path = os.path.abspath(os.path.expanduser(os.fspath(given)))
     if not os.path.isdir(path):
-        raise UsageError(f"no such folder: {os.fspath(given)}: {what}")
+        raise UsageError(f"no such folder: {os.fspath(given)}: {flag} names {what}")
     return path
 
 

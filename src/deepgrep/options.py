@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     Shape = Literal["text", "count", "switch", "list"]
 
 
-
 class Option(NamedTuple):
     """One control. `field` is its name in a request; `sets` the value that a switch gives it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from .errors import UsageError
+from .errors import EngineError, UsageError
 from .model import Agent, Store
 from .typed import NamedTuple
 
@@ -87,11 +87,15 @@ _stores: dict[str, Store] = {}
 
 
 def agent(agent_id: str) -> Agent:
-    """The agent's declaration, its module loaded on first use. Raises UsageError for an unknown id."""
+    """The agent's declaration, its module loaded on first use. Raises UsageError for an unknown id, EngineError for a broken module."""
     if agent_id not in _loaded:
         if agent_id not in AGENT_IDS:
             raise UsageError(f"unknown agent {agent_id!r}; known: {', '.join(AGENT_IDS)}")
-        _loaded[agent_id] = import_module(f".stores.{agent_id.replace('-', '_')}", __package__).AGENT
+        try:
+            _loaded[agent_id] = import_module(f".stores.{agent_id.replace('-', '_')}", __package__).AGENT
+        except Exception as error:
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise EngineError(f"the module of {agent_id} cannot be loaded, which is a bug worth a report: {said}") from error
     return _loaded[agent_id]
 
 

@@ -16,9 +16,7 @@ from .typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Self
 
-_INSTANT = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?\s*(Z|z|[+-]\d\d:?\d\d)?"
-)
+_INSTANT = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?\s*(Z|z|[+-]\d\d:?\d\d)?")
 _ASCII_SPACE = bytes(code for code in range(128) if chr(code).isspace())
 _SECOND = 1_000_000  # microseconds
 # Between these bounds a bare number is seconds; above, milliseconds, microseconds, nanoseconds. 5e10 s is the year 3554.
@@ -48,7 +46,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 def instant(value: object) -> int | None:
     """Microseconds since 1970 UTC from RFC 3339 text or a number in s, ms, us or ns; None for anything else.
 
-    Text without a zone counts as UTC: every agent seen so far writes UTC.
+    Text without a zone counts as UTC: every agent seen so far writes UTC. Outside of the years 1 to 9999 in UTC there is none.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _from_number(value)
@@ -70,9 +68,10 @@ def instant(value: object) -> int | None:
     if zone not in "Zz":
         shift = int(zone[1:3]) * 3600 + int(zone[-2:]) * 60
         seconds += shift if zone[0] == "-" else -shift
-    return seconds * _SECOND + fraction
+    return seconds * _SECOND + fraction if _FIRST_S <= seconds < _END_S else None
 
 
+_FIRST_S, _END_S = days_from_civil(1, 1, 1) * 86400, days_from_civil(10_000, 1, 1) * 86400
 _midnights: dict[str, int | None] = {}  # seconds since 1970 of days, as spelled
 
 

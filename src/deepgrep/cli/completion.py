@@ -54,7 +54,7 @@ def _bash(found: Sequence[CommandWords]) -> Iterator[str]:
     yield "_deepgrep_reply() {"
     yield '    COMPREPLY=($(compgen -W "$1" -- "$word"))'
     yield '    case "${COMPREPLY[0]}" in *:) compopt -o nospace 2>/dev/null ;; esac'
-    yield '    if [[ $word == *:* && $COMP_WORDBREAKS == *:* ]]; then'
+    yield "    if [[ $word == *:* && $COMP_WORDBREAKS == *:* ]]; then"
     yield '        local prefix="${word%"${word##*:}"}" index'
     yield '        for index in "${!COMPREPLY[@]}"; do COMPREPLY[index]="${COMPREPLY[index]#"$prefix"}"; done'
     yield "    fi"

@@ -60,10 +60,12 @@ def _lines(made: Query, found: Sequence[Cost], looked: Sequence[Probing], flags:
     yield f"request: {controls}, {'no limit' if made.limit is None else f'limit {made.limit}'}"
     yield f"the same: {command(made, {}, flags)}"
     yield "cost:"
+    most = max((cost.bytes for cost in found if not cost.at_most), default=0)
     for cost in found:
         mark = ">" if cost.asked else " "
         bound, files = "at most " if cost.at_most else "", f"{cost.sources:,} file{'' if cost.sources == 1 else 's'}"
-        yield f"{mark} {cost.effort:<10} {cost.scope:<13}  {bound}{files}, {size(cost.bytes)}"
+        twice = ", with what is read first to prove whose a file is" if cost.at_most and cost.bytes > most else ""
+        yield f"{mark} {cost.effort:<10} {cost.scope:<13}  {bound}{files}, {size(cost.bytes)}{twice}"
     yield "looks for, in the bytes:"
     for one in looked:
         needed = " or ".join(repr(text) for text in one.looks_for) or "nothing: every record is decoded"

@@ -5,6 +5,11 @@ from __future__ import annotations
 import sys
 
 from .. import __version__
+from ..typed import TYPE_CHECKING
+from .output import ended, open_streams, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 COMMANDS = {  # in the order of the help; each is a module of this package, imported when it is used
     "search": "find records by text, place and time",
@@ -41,20 +46,39 @@ examples:
 def main(argv: list[str] | None = None) -> int:
     """Run one command. Returns its exit status; see `engine` for their meaning."""
     words = sys.argv[1:] if argv is None else argv
+    open_streams()
+    return ended(lambda: _main(words))
+
+
+def _main(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         sys.stdout.write(HELP)
         return 0 if words else 2
     if words[0] == "help":
-        return main([words[1], "--help"] if words[1:2] and words[1] in COMMANDS else ["--help"])
+        return _main([words[1], "--help"] if words[1:2] and words[1] in COMMANDS else ["--help"])
     if words[0] in ("-V", "--version"):
         sys.stdout.write(f"deepgrep {__version__}\n")
         return 0
     if words[0] not in COMMANDS:
         return _unknown(words)
-    from importlib import import_module  # deferred: --help and --version must wait for no command
+    return _command(words[0])(words[1:])
 
-    status: int = import_module(f".{words[0]}", __package__).run(words[1:])
-    return status
+
+def _command(name: str) -> Callable[[Sequence[str]], int]:
+    """How a command is run. While its module loads, Ctrl-C ends the program at once: nothing is written yet."""
+    import os  # deferred, as what follows: --help and --version must wait for no command
+    import signal
+    from importlib import import_module
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it is ignored, or somebody else's
+    if usual:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    try:
+        run: Callable[[Sequence[str]], int] = import_module(f".{name}", __package__).run
+    finally:
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    return run
 
 
 def _unknown(words: list[str]) -> int:
@@ -65,7 +89,7 @@ def _unknown(words: list[str]) -> int:
         said = f"unknown option {words[0]!r}"
     else:
         said = f"unknown command {words[0]!r}" + (f" (did you mean {close}?)" if close else "")
-    sys.stderr.write(f"deepgrep: {said}; to search for it, write: {join(['deepgrep', 'search', *words])}\n")
+    say(f"{said}; to search for it, write: {join(['deepgrep', 'search', *words])}")
     return 2
 
 

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 
+from .parser import answered
+
 _SERVER = "deepgrep.mcp.main"
 
 
@@ -17,5 +19,4 @@ def parser() -> argparse.ArgumentParser:
 
 def run(words: Sequence[str]) -> int:
     """Run the command with these words; returns the exit status."""
-    status: int = import_module(_SERVER).run(words)
-    return status
+    return answered(import_module(_SERVER).run, words)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from collections.abc import Callable, Sequence
 
 from ..engine.resolve import nearest
-from ..errors import UsageError
+from ..errors import DeepgrepError, UsageError
 from ..files import Unreadable
 from ..options import WHERE
 from ..registry import AGENT_IDS
 from ..typed import TYPE_CHECKING
+from .output import say
 
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import IO, NoReturn
 
     Command = Callable[[Sequence[str]], int]
 
@@ -57,6 +57,10 @@ class Parser(argparse.ArgumentParser):
             message = f"{what}; {hint or f'`{self.prog} --help` lists what it takes'}"
         raise UsageError(message)
 
+    def print_help(self, file: IO[str] | None = None) -> None:  # type: ignore[override]
+        """Write the help; a stream that takes none of it is no secret, as it is to argparse."""
+        (file or sys.stdout).write(self.format_help())
+
 
 def count(text: str) -> int:
     """A whole number, 0 or more."""
@@ -95,26 +99,9 @@ def answered(command: Command, words: Sequence[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a locale that lacks a character must not end the answer
     try:
-        status = command(words)
-        sys.stdout.flush()
-    except UsageError as error:
-        sys.stderr.write(f"deepgrep: {error}\n")
-        return 2
+        return command(words)
+    except DeepgrepError as error:
+        say(str(error))
     except Unreadable as error:
-        sys.stderr.write(f"deepgrep: the file cannot be read: {_WHY.get(error.code, error.code.replace('_', ' '))}\n")
-        return 2
-    except BrokenPipeError:
-        drop_output()  # the reader has all it wants
-        return 0
-    except OSError as error:  # the engine raises none: what is on disk becomes Unreadable, or a count
-        drop_output()
-        sys.stderr.write(f"deepgrep: the answer could not be written: {error.strerror or error}\n")
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return status
-
-
-def drop_output() -> None:
-    """Send what is left to nowhere: Python would complain once more when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        say(f"the file cannot be read: {_WHY.get(error.code, error.code.replace('_', ' '))}")
+    return 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import signal
 import sys
@@ -21,7 +20,7 @@ from ..options import SEARCH, Option
 from ..render.style import style, width
 from ..render.text import Page, closing, flat, grouped, missed, profile
 from ..wire import exit_status
-from .parser import Parser, add_home, drop_output, where_flags
+from .parser import Parser, add_home, answered, where_flags
 
 _PROGRESS_AFTER_S = 0.5
 _PROGRESS_EVERY_S = 0.1
@@ -163,14 +162,12 @@ class Progress:
 
 def run(words: Sequence[str]) -> int:
     """Run the command with these words; returns the exit status."""
-    try:
-        made, options = requested(words)
-        where = machine(options.home, options.project_root)
-    except UsageError as error:
-        sys.stderr.write(f"deepgrep: {error}\n")
-        return 2
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a locale that lacks a character must not end the answer
+    return answered(_search, words)
+
+
+def _search(words: Sequence[str]) -> int:
+    made, options = requested(words)
+    where = machine(options.home, options.project_root)
     for warning in made.warnings:
         sys.stderr.write(f"deepgrep: {warning}\n")
     interrupt = Interrupt()
@@ -179,13 +176,6 @@ def run(words: Sequence[str]) -> int:
     try:
         events = search(made, where, cancelled=interrupt, driver=command_line(options.workers))
         return _print(watched(events, progress), made, options, where.home)
-    except BrokenPipeError:
-        drop_output()  # the reader has all it wants
-        return 0
-    except OSError as error:  # the engine raises none: what is on disk is counted
-        drop_output()
-        sys.stderr.write(f"deepgrep: the answer could not be written: {error.strerror or error}\n")
-        return 2
     finally:
         progress.clear()
         signal.signal(signal.SIGINT, previous)

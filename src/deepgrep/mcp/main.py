@@ -17,7 +17,7 @@ from ..library import machine
 from ..typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import IO, NoReturn
 
 _INSTALL = "deepgrep mcp needs the MCP SDK: pip install 'deepgrep[mcp]' (or: uvx --from 'deepgrep[mcp]' deepgrep mcp)"
 _DEADLINE_S = 45.0
@@ -29,6 +29,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         flags = [flag for action in self._actions for flag in action.option_strings[-1:]]
         raise UsageError(f"mcp: an unknown or incomplete flag, or a value that it does not take; flags are {', '.join(flags)}")
+
+    def print_help(self, file: IO[str] | None = None) -> None:  # type: ignore[override]
+        (file or sys.stdout).write(self.format_help())
 
 
 def clients() -> dict[str, dict[str, str]]:
@@ -65,12 +68,12 @@ def run(words: Sequence[str]) -> int:
         options = parser().parse_args(list(words))
         if not 0.1 <= options.deadline <= 3_600:
             raise UsageError("--deadline takes seconds between 0.1 and 3600")
+        home = machine(options.home)
         if options.print_config:
             where, body = config(options.print_config, _arguments(options))
             sys.stderr.write(f"{where}\n")
             sys.stdout.write(body)
             return 0
-        home = machine(options.home)
     except UsageError as error:
         sys.stderr.write(f"deepgrep: {error}\n")
         return 2
@@ -86,6 +89,13 @@ def run(words: Sequence[str]) -> int:
         serve(Setting(home, redacting=not options.no_redact, deadline_s=options.deadline))
     except (KeyboardInterrupt, BrokenPipeError):
         return 130
+    except ExceptionGroup as group:  # standard output takes nothing: the one error of the task that writes
+        cause: Exception = group
+        while isinstance(cause, ExceptionGroup):
+            cause = cause.exceptions[0]
+        if isinstance(cause, OSError):
+            raise cause from None
+        raise
     return 0
 
 

@@ -11,6 +11,7 @@ _AGO = re.compile(r"(\d{1,6})\s*(s|sec|m|min|h|d|w|mo|y)", re.IGNORECASE)
 _DAYS = {"d": 1, "w": 7, "mo": 30, "y": 365}
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 _DAY = re.compile(r"\d{4}-?(?:\d\d-?\d\d|W\d\d-?\d)", re.IGNORECASE | re.ASCII)  # with or without dashes, also as year, week, day
+_PLAIN = date(1, 1, 4)  # days before it have 24 hours, and lie too near to the start of the calendar to be asked about with a zone
 _HOW = "write a day (2026-01-31, today, yesterday), a moment (2026-01-31T09:00) or an age (45min, 12h, 7d, 2w, 3mo, 1y)"
 
 
@@ -51,6 +52,8 @@ def _midnight(day: date, *, after: int = 0) -> int:
     """The first moment of the local day that comes so many days after this one."""
     try:
         day += timedelta(days=after)
+        if day < _PLAIN:
+            return _midnight(_PLAIN) - (_PLAIN - day).days * 86_400_000_000
         # Naive on purpose: timestamp() takes it as local, and where clocks are put forward at midnight gives the moment of the change
         # (astimezone() gives one an hour before it).
         return _us(datetime(day.year, day.month, day.day))  # noqa: DTZ001

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     When = Literal["auto", "always", "never"]
 
 
-
 class Style(NamedTuple):
     """Escape sequences for the parts of an answer; all empty where colour is off."""
 

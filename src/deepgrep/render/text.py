@@ -252,7 +252,8 @@ def _state(summary: Summary) -> str:
     """Anything but a complete answer, said at once."""
     state = summary.status.state
     if "result_limit" in summary.status.conditions:
-        return f" (the first {summary.limit} by {summary.order}; there are more)"
+        first = "the first" if summary.limit == 1 else f"the first {summary.limit}"
+        return f" ({first} by {summary.order}; there are more)"
     if state == "complete" or summary.status.reason == "candidate_selection":  # the selection has a sentence of its own
         return ""
     return f" ({state}{': ' + summary.status.reason if summary.status.reason else ''})"
@@ -363,8 +364,8 @@ def _section(covered: object, name: str) -> dict:  # type: ignore[type-arg]
 
 
 def _step(summary: Summary, page: Page) -> str:
-    """The first next action as a command line."""
-    if not summary.next_actions:
+    """The first next action as a command line; none where there is no history to read in any way."""
+    if not summary.next_actions or any(found.code == "no_agent_found" for found in summary.diagnostics):
         return ""
     if page.again:
         return safe(page.again(summary.next_actions[0].patch)).replace("\n", " ")
