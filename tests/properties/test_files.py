@@ -9,6 +9,7 @@ from backports import zstd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from deepgrep import files
 from deepgrep.files import OpenFile, Peek, Window, inside, sibling, windows
 
 # Lines of many lengths around the sizes of windows, caps and peeks; content that betrays a wrong cut.
@@ -74,7 +75,8 @@ def test_lines_over_the_cap_are_passed_over_whatever_the_window(tmp_path: Path, 
     assert oversized == passed
 
 
-def test_a_window_grows_no_further_than_the_cap(tmp_path: Path) -> None:
+def test_a_window_grows_no_further_than_the_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_spare", [])  # no buffer of an earlier file
     with OpenFile(_write(tmp_path, b"x" * 100_000 + b"\nshort\n")) as file:
         seen = list(map(_glance, windows(file, size=64, cap=1000)))
     assert [one for one in seen if one[0]] == [(b"short\n", 1, True)]

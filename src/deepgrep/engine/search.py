@@ -44,6 +44,7 @@ from .resolve import placed
 from .route import Conversation, Routed, evidence_of, evidence_query, route
 
 Cancelled = Callable[[], bool]
+_ASK_EVERY = 0x3F  # records between two looks at cancellation, less one
 _NEWEST_FIRST_FILES = 512  # the same for small files
 _NEWEST_FIRST_BYTES = 64 << 20  # beyond this, reading the rest at full speed beats looking file by file
 
@@ -87,6 +88,8 @@ class _Run:
         self.forked: dict[tuple[str, str], str] = {}  # the recorded parent of each (agent, conversation)
         self.read_through: set[tuple[str, str]] = set()
         self._places: dict[Source, int] = {}
+        self._begun: dict[frozenset[tuple[str, tuple[Source, ...]]], dict[str, int | None]] = {}
+        self._written: dict[Source, dict[str, int]] = {}
         self.folded: Counter[str] = Counter()
         self.results = 0
         self.more = False  # another match exists beyond the limit
@@ -287,18 +290,35 @@ class _Run:
 
     def _begins(self, sharing: Mapping[str, Sequence[Record]]) -> dict[str, int | None]:
         """When each conversation's own records begin: those whose ids none of the others has. Reads their sources whole."""
+        places = {name: tuple(dict.fromkeys(record.source for record in some)) for name, some in sharing.items()}
+        asked = frozenset(places.items())
+        if asked in self._begun:
+            return self._begun[asked]  # conversations that share one record share many
         held: dict[str, dict[str, int]] = {}
-        for name, some in sharing.items():
+        for name, sources in places.items():
             held[name] = {}
-            for source in dict.fromkeys(record.source for record in some):
-                for record in _all_records(self.query, source):
-                    if record.native_id and record.time_us is not None:
-                        held[name].setdefault(record.native_id, record.time_us)
+            for source in sources:
+                for native, time_us in self._times(source).items():
+                    held[name].setdefault(native, time_us)
         out: dict[str, int | None] = {}
         for name, own in held.items():
             others = {native for other, ids in held.items() if other != name for native in ids}
             out[name] = min((time_us for native, time_us in own.items() if native not in others), default=None)
+        self._begun[asked] = out
         return out
+
+    def _times(self, source: Source) -> Mapping[str, int]:
+        """When each record of a source with an id of its own was written. A source is read once; none is when cancelled."""
+        found = self._written.get(source)
+        if found is None:
+            found = self._written[source] = {}
+            for number, record in enumerate(_all_records(self.query, source)):
+                if not number & _ASK_EVERY and self.cancelled():
+                    self.cut_short = True
+                    break
+                if record.native_id and record.time_us is not None:
+                    found.setdefault(record.native_id, record.time_us)
+        return found
 
     def _results(self, ranked: Sequence[Ranked]) -> Iterator[Result]:
         around = neighbours(self.query, [group.match.record for group, _ in ranked])
