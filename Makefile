@@ -17,7 +17,7 @@ try: run-env ## search your own history, or a sample where there is none
 	@sh scripts/try.sh
 
 test: dev-env ## run the tests
-	@.venv/bin/python -m pytest $(PYTEST_FLAGS)
+	@.venv/bin/python -m pytest -n 2 --dist loadfile $(PYTEST_FLAGS)
 
 check: lint test ## lint, types, import contracts, tests: what CI runs
 
