@@ -310,6 +310,8 @@ class _Run:
     def _times(self, source: Source) -> Mapping[str, int]:
         """When each record of a source with an id of its own was written. A source is read once; none is when cancelled."""
         found = self._written.get(source)
+        if found is None and self.cut_short:
+            return {}
         if found is None:
             found = self._written[source] = {}
             for number, record in enumerate(_all_records(self.query, source)):
