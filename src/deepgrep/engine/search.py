@@ -53,6 +53,18 @@ def _never() -> bool:
     return False
 
 
+def _latched(cancelled: Cancelled) -> Cancelled:
+    """The same, asked no more once it has said so: what is cancelled stays cancelled."""
+    said = False
+
+    def latched() -> bool:
+        nonlocal said
+        said = said or cancelled()
+        return said
+
+    return latched
+
+
 def search(query: Query, machine: Machine, *, cancelled: Cancelled = _never, driver: Driver = INLINE) -> Iterator[Event]:
     """Started, then SourceFinished and Result events, then one Finished. Results come in the query's order.
 
@@ -81,7 +93,7 @@ class _Run:
     """One search under way: what was read, and what came of it."""
 
     def __init__(self, query: Query, made: Plan, cancelled: Cancelled, driver: Driver) -> None:
-        self.query, self.made, self.cancelled, self.driver = query, made, cancelled, driver
+        self.query, self.made, self.cancelled, self.driver = query, made, _latched(cancelled), driver
         self.readings: list[Reading] = []
         self.held = Held(query)
         self.facts: dict[str, Facts] = {}  # of forks, by path
