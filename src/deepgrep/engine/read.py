@@ -30,7 +30,7 @@ from .rows import Candidates
 Cancelled = Callable[[], bool]
 Objects = tuple[tuple[int, dict[str, object]], ...]  # with their byte offsets in the line
 
-_ASK_EVERY = 0x3F  # records between two looks at cancellation, less one: a window may hold thousands
+ASK_EVERY = 0x3F  # records between two looks at cancellation, less one: a window may hold thousands
 _QUIET = 64  # matches in a row, from a source's end, that cannot be among the results
 
 
@@ -203,7 +203,7 @@ class _Work:
                 continue
             self.counts["decoded"] += 1
             self.taken += 1
-            if not self.taken & _ASK_EVERY and self.cancelled():
+            if not self.taken & ASK_EVERY and self.cancelled():
                 self.stopped = True
                 break
             why_not = admits(query, item)

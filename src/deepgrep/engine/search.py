@@ -39,12 +39,11 @@ from .hold import Held, NewestHeld, rank
 from .neighbours import neighbours
 from .order import Ranked, answers, ordered
 from .plan import Plan, plan
-from .read import Task, admits, database_records, records
+from .read import ASK_EVERY, Task, admits, database_records, records
 from .resolve import placed
 from .route import Conversation, Routed, evidence_of, evidence_query, route
 
 Cancelled = Callable[[], bool]
-_ASK_EVERY = 0x3F  # records between two looks at cancellation, less one
 _NEWEST_FIRST_FILES = 512  # the same for small files
 _NEWEST_FIRST_BYTES = 64 << 20  # beyond this, reading the rest at full speed beats looking file by file
 
@@ -321,13 +320,10 @@ class _Run:
 
     def _times(self, source: Source) -> Mapping[str, int]:
         """When each record of a source with an id of its own was written. A source is read once; none is when cancelled."""
-        found = self._written.get(source)
-        if found is None and self.cut_short:
-            return {}
-        if found is None:
-            found = self._written[source] = {}
+        found = self._written.setdefault(source, {})
+        if not found and not self.cut_short:
             for number, record in enumerate(_all_records(self.query, source)):
-                if not number & _ASK_EVERY and self.cancelled():
+                if not number & ASK_EVERY and self.cancelled():
                     self.cut_short = True
                     break
                 if record.native_id and record.time_us is not None:

@@ -27,14 +27,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ..model import Agent, Decoded, Line, Lines, Locator, Log, Near, Record, Resume, Rows, Sibling, Skip, Source, Store, Text, Traits
+from ..model import Agent, Line, Lines, Locator, Near, Record, Resume, Sibling, Skip, Store, Traits
 from ..text import clean, instant
+from ._shapes import brains
 from ._shapes.blocks import mapping, string
 from ._shapes.envelopes import command_or_prompt
-from ._shapes.steps import UNKNOWN, conversation, folder, papers, step_records
-from ._shapes.trajectories import conversation as trajectory
+from ._shapes.steps import UNKNOWN, folder
 
 _ID = re.compile(r"[0-9A-Za-z_-]{1,200}")
 _HISTORY_LIMIT_BYTES = 32 << 20
@@ -75,13 +75,6 @@ def _workspace(line: str, native: str | None) -> str | None:
     return folder(row.get("workspace")) if row.get("conversationId") == native else None
 
 
-def _transcript(lines: Iterable[Line], source: Source, sibling: Sibling) -> Decoded:
-    native = conversation(source.key)
-    common = Record(source, 0, 0, "person", "prompt", "", conversation_id=native, cwd=_cwd(native, sibling))
-    for line in lines:
-        yield from step_records(line.value, common._replace(position=line.position))
-
-
 def _resume(record: Record) -> Resume | None:
     native = record.conversation_id
     return Resume(("agy", "--conversation", native), record.cwd) if native and _ID.fullmatch(native) else None
@@ -100,25 +93,7 @@ AGENT = Agent(
             traits=Traits(text_in="line", append_only=True),
             speakers=("person",),
         ),
-        Store(
-            id="antigravity-cli.transcripts",
-            role="transcript",
-            where=tuple(f"brain/*/.system_generated/logs/transcript{ending}" for ending in ("_full.jsonl", ".jsonl")),
-            evidence="reported readers of the format and a fixture of 2026-06",
-            reader=Log(_transcript, is_line=lambda value: "type" in value and "step_index" in value),
-            traits=Traits(text_in="file", inserted=":"),
-            endings=("_full.jsonl", ".jsonl"),
-        ),
-        Store(
-            id="antigravity-cli.plans",
-            role="transcript",
-            where=("brain/*/*.md",),
-            evidence="reported readers of the format, 2026-06",
-            reader=Text(papers),
-            traits=Traits(text_in="file"),
-            endings=(".md",),
-            speakers=("agent",),
-        ),
+        *brains.stores("antigravity-cli", "reported readers of the format and a fixture of 2026-06", _cwd),
         Store(
             id="antigravity-cli.messages",
             role="transcript",
@@ -127,24 +102,6 @@ AGENT = Agent(
             reader=None,
             endings=(".json",),
             unsupported="unsupported_format",
-        ),
-        Store(
-            id="antigravity-cli.conversations",
-            role="transcript",
-            where=("conversations/*.db",),
-            evidence="reported several readers of 1.x to 2.18, 2026-08",
-            reader=Rows(trajectory),
-            traits=Traits(text_in="line", inserted=":"),
-            endings=(".db",),
-        ),
-        Store(
-            id="antigravity-cli.encrypted",
-            role="transcript",
-            where=("conversations/*.pb", "implicit/*.pb"),
-            evidence="reported 8 bits of entropy per byte, 2026",
-            reader=None,
-            endings=(".pb",),
-            unsupported="encrypted",
         ),
     ),
     resume=_resume,
